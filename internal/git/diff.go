@@ -1,0 +1,232 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Change is one difference between two trees.
+type Change struct {
+	Status  byte // A, M, D, T, R
+	Path    string
+	OldPath string // R: the name before
+	OldMode uint32 // 0: absent
+	NewMode uint32 // 0: absent
+	OldID   string
+	NewID   string
+	Added   int // lines; only from Stat
+	Deleted int
+	Binary  bool
+}
+
+// noIndex keeps git from reading the user's index where it is not needed.
+func (r *Repo) noIndex() string { return filepath.Join(r.CommonDir, "turnback", "no-index") }
+
+// ChangedEntries compares two trees entry by entry, without renames. Of empty
+// ids none: an absent tree is the empty tree, which the caller names.
+func (r *Repo) ChangedEntries(ctx context.Context, from, to string) ([]Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	out, err := r.git.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: []string{
+		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", from, to,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	return parseRaw(splitNUL(out))
+}
+
+// Stat compares two trees with renames detected and lines counted.
+func (r *Repo) Stat(ctx context.Context, from, to string, paths []string) ([]Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	args := []string{"diff-tree", "-r", "-z", "--raw", "--numstat", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", from, to, "--"}
+	out, err := r.git.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: append(args, paths...)})
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	return parseRaw(splitNUL(out))
+}
+
+// Patch writes the unified diff of two trees to w. It stops without an error
+// when w returns io.ErrShortWrite.
+func (r *Repo) Patch(ctx context.Context, from, to string, lines int, binary bool, paths []string, w io.Writer) error {
+	if from == to {
+		return nil
+	}
+	args := []string{
+		"diff-tree", "-r", "-p", "-M", "-U" + strconv.Itoa(lines), "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none",
+		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--diff-algorithm=myers", "--inter-hunk-context=0", "--no-indent-heuristic",
+	}
+	if binary {
+		args = append(args, "--binary")
+	}
+	args = append(append(args, from, to, "--"), paths...)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lw := &limitedWriter{w: w, stop: cancel}
+	err := r.git.stream(ctx, call{dir: r.Worktree, index: r.noIndex(), args: args}, lw)
+	if lw.stopped {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("compare trees: %w", err)
+	}
+	return nil
+}
+
+// limitedWriter ends the program that writes to it once w has had enough.
+type limitedWriter struct {
+	w       io.Writer
+	stop    context.CancelFunc
+	stopped bool
+}
+
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if l.stopped {
+		return len(p), nil
+	}
+	n, err := l.w.Write(p)
+	if err == io.ErrShortWrite {
+		l.stopped = true
+		l.stop()
+		return len(p), nil
+	}
+	return n, err
+}
+
+// parseRaw reads the records of --raw and --numstat with -z.
+func parseRaw(f []string) ([]Change, error) {
+	var changes []Change
+	at := map[string]int{}
+	for i := 0; i < len(f); {
+		if strings.HasPrefix(f[i], ":") {
+			c, used, err := parseRawRecord(f[i:])
+			if err != nil {
+				return nil, err
+			}
+			at[c.Path] = len(changes)
+			changes = append(changes, c)
+			i += used
+			continue
+		}
+		path, added, deleted, used, err := parseNumstat(f[i:])
+		if err != nil {
+			return nil, err
+		}
+		if k, ok := at[path]; ok {
+			changes[k].Binary = added < 0
+			changes[k].Added, changes[k].Deleted = max(added, 0), max(deleted, 0)
+		}
+		i += used
+	}
+	return changes, nil
+}
+
+// parseRawRecord reads ":100644 100644 <id> <id> M" and the path or paths.
+func parseRawRecord(f []string) (Change, int, error) {
+	w := strings.Split(f[0][1:], " ")
+	if len(w) != 5 || len(f) < 2 || w[4] == "" {
+		return Change{}, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
+	}
+	oldMode, err1 := strconv.ParseUint(w[0], 8, 32)
+	newMode, err2 := strconv.ParseUint(w[1], 8, 32)
+	if err1 != nil || err2 != nil {
+		return Change{}, 0, fmt.Errorf("compare trees: unexpected mode in %.120q", f[0])
+	}
+	c := Change{Status: w[4][0], Path: f[1], OldMode: uint32(oldMode), NewMode: uint32(newMode), OldID: w[2], NewID: w[3]}
+	if c.Status != 'R' && c.Status != 'C' {
+		return c, 2, nil
+	}
+	if len(f) < 3 {
+		return Change{}, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
+	}
+	c.OldPath, c.Path = f[1], f[2]
+	return c, 3, nil
+}
+
+// parseNumstat reads "1\t2\tpath", or "1\t2\t" with two paths behind it.
+func parseNumstat(f []string) (path string, added, deleted, used int, err error) {
+	w := strings.SplitN(f[0], "\t", 3)
+	if len(w) != 3 {
+		return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
+	}
+	added, deleted = -1, -1
+	if w[0] != "-" {
+		if added, err = strconv.Atoi(w[0]); err == nil {
+			deleted, err = strconv.Atoi(w[1])
+		}
+		if err != nil {
+			return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
+		}
+	}
+	if w[2] != "" {
+		return w[2], added, deleted, 1, nil
+	}
+	if len(f) < 3 {
+		return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
+	}
+	return f[2], added, deleted, 3, nil
+}
+
+// Ignored tells which of paths git ignores, judged by the rules alone: a path
+// that is tracked counts like any other. Below root the rules are those of the
+// .gitignore files there; an empty root is the work tree.
+func (r *Repo) Ignored(ctx context.Context, root string, paths []string) (map[string]bool, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	// check-ignore knows no literal paths; "./" in front keeps a name from being magic.
+	list := "./" + strings.Join(paths, "\x00./") + "\x00"
+	c := call{
+		dir: r.Worktree, stdin: strings.NewReader(list), env: []string{"GIT_LITERAL_PATHSPECS=0"},
+		args: []string{"check-ignore", "--no-index", "-z", "-v", "-n", "--stdin"},
+	}
+	if root != "" {
+		c.dir, c.env = root, append(c.env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+root, "GIT_COMMON_DIR="+r.CommonDir)
+	}
+	out, err := r.git.output(ctx, c)
+	if err != nil && !exitedWith(err, 1) {
+		return nil, fmt.Errorf("ask for ignored files: %w", err)
+	}
+	f := splitNULKeepEmpty(out)
+	if len(f) != 4*len(paths) {
+		return nil, fmt.Errorf("ask for ignored files: %d answers to %d paths", len(f)/4, len(paths))
+	}
+	ignored := map[string]bool{}
+	for i := 0; i < len(f); i += 4 {
+		pattern, path := f[i+2], strings.TrimPrefix(f[i+3], "./")
+		ignored[path] = pattern != "" && !strings.HasPrefix(pattern, "!")
+	}
+	return ignored, nil
+}
+
+func splitNULKeepEmpty(b []byte) []string {
+	if len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
+
+// IsNestedRepo tells whether dir, a folder below the work tree, is the root of a
+// repository of its own.
+func (r *Repo) IsNestedRepo(ctx context.Context, dir string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		return false, nil
+	}
+	top, err := r.git.line(ctx, call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--resolve-git-dir", filepath.Join(dir, ".git")}})
+	if err != nil {
+		if exitedWith(err, 128) {
+			return false, nil
+		}
+		return false, err
+	}
+	return top != "", nil
+}

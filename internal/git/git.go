@@ -1,0 +1,196 @@
+// Package git speaks to the git program in words of the domain: heads, trees,
+// entries, refs. Nothing outside builds a git command line. Every child gets a
+// hardened environment: no inherited GIT_* variables, no hooks, no file system
+// monitor, no network, no prompts, no optional locks, literal paths.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/turnback/turnback/internal/xec"
+)
+
+// Git is a git program that was found and checked.
+type Git struct {
+	path    string
+	version Version
+	env     []string
+	stall   time.Duration
+}
+
+// Path is the absolute path of the program.
+func (g *Git) Path() string { return g.path }
+
+// Version is what the program says of itself.
+func (g *Git) Version() Version { return g.version }
+
+// WithStall returns a copy of g whose commands may run for d without progress.
+func (g *Git) WithStall(d time.Duration) *Git {
+	c := *g
+	c.stall = d
+	return &c
+}
+
+// passedEnv names the variables that a git child keeps; all others are dropped.
+func passedEnv() []string {
+	return []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER", "LOGNAME", "SSL_CERT_FILE", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}
+}
+
+// cleanEnv makes the environment of git children from the caller's.
+func cleanEnv(env []string) []string {
+	keep := map[string]bool{}
+	for _, name := range passedEnv() {
+		keep[name] = true
+	}
+	out := []string{
+		"LC_ALL=C", "LANGUAGE=C", "TERM=dumb", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none", "GIT_PAGER=cat", "GIT_EDITOR=false", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
+		"GIT_LITERAL_PATHSPECS=1", "GIT_NO_REPLACE_OBJECTS=1",
+	}
+	for _, kv := range env {
+		if name, _, ok := strings.Cut(kv, "="); ok && keep[name] {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// hardened are the settings that every command gets, whatever any config file says.
+func hardened() []string {
+	settings := []string{
+		"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "core.trustctime=true", "core.checkStat=default",
+		"core.logAllRefUpdates=false", "core.preloadIndex=true", "submodule.recurse=false", "color.ui=false", "gc.auto=0", "maintenance.auto=false",
+		"advice.detachedHead=false", "core.sparseCheckout=true", "sparse.expectFilesOutsideOfPatterns=false", "index.sparse=false",
+	}
+	args := make([]string, 0, 2*len(settings))
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	return args
+}
+
+// Error is a git command that failed.
+type Error struct {
+	Op     string // the git subcommand
+	Code   int    // exit status; -1 when it was killed
+	Stderr string
+	Err    error
+}
+
+// Error tells the subcommand and what git said.
+func (e *Error) Error() string {
+	msg := strings.TrimSpace(e.Stderr)
+	if msg == "" {
+		msg = e.Err.Error()
+	}
+	first, _, _ := strings.Cut(msg, "\n")
+	return "git " + e.Op + ": " + strings.TrimPrefix(first, "fatal: ")
+}
+
+// Unwrap gives the error of the process.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Stalled tells whether err comes from a git command that made no progress.
+func Stalled(err error) bool { return errors.Is(err, xec.ErrStalled) }
+
+// call is one git command.
+type call struct {
+	dir   string    // working directory
+	args  []string  // subcommand first
+	stdin io.Reader // nil: empty
+	index string    // GIT_INDEX_FILE; empty: the user's
+	env   []string  // further variables
+}
+
+func (g *Git) command(c call) xec.Command {
+	env := append(append([]string(nil), g.env...), c.env...)
+	if c.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+c.index)
+	}
+	return xec.Command{
+		Path: g.path, Dir: c.dir, Env: env, Stdin: c.stdin, Stall: g.stall,
+		Args: append(hardened(), c.args...),
+	}
+}
+
+// stream runs c and hands its output to w.
+func (g *Git) stream(ctx context.Context, c call, w io.Writer) error {
+	cmd := g.command(c)
+	cmd.Stdout = w
+	if err := xec.Run(ctx, cmd); err != nil {
+		return wrap(c.args[0], err)
+	}
+	return nil
+}
+
+// output runs c and returns its whole output.
+func (g *Git) output(ctx context.Context, c call) ([]byte, error) {
+	var out bytes.Buffer
+	err := g.stream(ctx, c, &out)
+	return out.Bytes(), err
+}
+
+// line runs c and returns its output without the final line feed.
+func (g *Git) line(ctx context.Context, c call) (string, error) {
+	out, err := g.output(ctx, c)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+func wrap(op string, err error) error {
+	e := &Error{Op: op, Code: -1, Err: err}
+	var exit *xec.ExitError
+	if errors.As(err, &exit) {
+		e.Code, e.Stderr = exit.Code, exit.Stderr
+		if exit.Unwrap() != nil {
+			e.Stderr = ""
+		}
+	}
+	return e
+}
+
+// exitedWith tells whether err is git's exit status code.
+func exitedWith(err error, code int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// Version is a git version.
+type Version struct {
+	Major, Minor, Patch int
+	Text                string // as git prints it
+}
+
+// Oldest is the oldest version that is supported: the first whose commands see
+// files on disk through the skip-worktree flag.
+func Oldest() Version { return Version{Major: 2, Minor: 36, Text: "2.36.0"} }
+
+// Less tells whether v is older than w.
+func (v Version) Less(w Version) bool {
+	if v.Major != w.Major {
+		return v.Major < w.Major
+	}
+	if v.Minor != w.Minor {
+		return v.Minor < w.Minor
+	}
+	return v.Patch < w.Patch
+}
+
+// parseVersion reads "git version 2.39.5 (Apple Git-154)".
+func parseVersion(s string) (Version, error) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(s), "git version ")
+	if !ok {
+		return Version{}, fmt.Errorf("not a version of git: %.80q", s)
+	}
+	v := Version{Text: rest}
+	n, _ := fmt.Sscanf(rest, "%d.%d.%d", &v.Major, &v.Minor, &v.Patch)
+	if n < 2 {
+		return Version{}, fmt.Errorf("not a version of git: %.80q", s)
+	}
+	return v, nil
+}

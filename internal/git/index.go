@@ -1,0 +1,190 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Modes of tree and index entries.
+const (
+	ModeTree    = 0o040000
+	ModeFile    = 0o100644
+	ModeExec    = 0o100755
+	ModeLink    = 0o120000
+	ModeGitlink = 0o160000
+)
+
+// Entry is an entry of an index or a tree.
+type Entry struct {
+	Path string // relative to the root, raw bytes
+	Mode uint32
+	ID   string
+}
+
+// IndexEntry is an entry of the user's index with the flags that matter here.
+type IndexEntry struct {
+	Entry
+	Stage        int  // 0, or 1 to 3 while in conflict
+	SkipWorktree bool // and the file is absent: git clears the flag where the file is there
+	AssumeSame   bool // git was told not to look at the file
+}
+
+// UserIndex is the path of the work tree's own index.
+func (r *Repo) UserIndex() string { return r.GitDir + "/index" }
+
+// IndexEntries reads the index at path (empty: the user's), in its order.
+func (r *Repo) IndexEntries(ctx context.Context, path string) ([]IndexEntry, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, index: path, args: []string{"ls-files", "-s", "-v", "-z"}})
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	records := splitNUL(out)
+	entries := make([]IndexEntry, 0, len(records))
+	for _, rec := range records {
+		e, err := parseIndexEntry(rec)
+		if err != nil {
+			return nil, fmt.Errorf("read index: %w", err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// parseIndexEntry reads "H 100644 <id> 0\tpath".
+func parseIndexEntry(rec string) (IndexEntry, error) {
+	head, path, ok := strings.Cut(rec, "\t")
+	f := strings.Split(head, " ")
+	if !ok || len(f) != 4 || len(f[0]) != 1 || path == "" {
+		return IndexEntry{}, fmt.Errorf("unexpected record %.120q", rec)
+	}
+	mode, err := strconv.ParseUint(f[1], 8, 32)
+	if err != nil {
+		return IndexEntry{}, fmt.Errorf("unexpected mode in %.120q", rec)
+	}
+	e := IndexEntry{Entry: Entry{Path: path, Mode: uint32(mode), ID: f[2]}, Stage: int(f[3][0] - '0')}
+	e.AssumeSame = f[0][0] >= 'a'
+	e.SkipWorktree = f[0] == "S" || f[0] == "s"
+	return e, nil
+}
+
+// ErrNoIndex says that the user's index is absent or cannot be read.
+var ErrNoIndex = errors.New("no readable index")
+
+// TrackedEntries reads what is tracked: the user's index, or HEAD's tree where
+// the index is absent or broken; the second result then says why.
+func (r *Repo) TrackedEntries(ctx context.Context, head Head) ([]IndexEntry, error, error) {
+	var broken error
+	if _, err := os.Stat(r.UserIndex()); err == nil {
+		entries, err := r.IndexEntries(ctx, "")
+		if err == nil {
+			return entries, nil, nil
+		}
+		broken = fmt.Errorf("%w: %w", ErrNoIndex, err)
+	} else {
+		broken = fmt.Errorf("%w: %w", ErrNoIndex, err)
+	}
+	if head.Tree == "" {
+		return nil, broken, nil
+	}
+	tree, err := r.TreeEntries(ctx, head.Tree)
+	if err != nil {
+		return nil, broken, err
+	}
+	entries := make([]IndexEntry, len(tree))
+	for i, e := range tree {
+		entries[i] = IndexEntry{Entry: e}
+	}
+	return entries, broken, nil
+}
+
+// TreeEntries reads a whole tree, recursively.
+func (r *Repo) TreeEntries(ctx context.Context, tree string) ([]Entry, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"ls-tree", "-r", "-z", "--full-tree", tree}})
+	if err != nil {
+		return nil, fmt.Errorf("read tree %s: %w", tree, err)
+	}
+	records := splitNUL(out)
+	entries := make([]Entry, 0, len(records))
+	for _, rec := range records {
+		head, path, ok := strings.Cut(rec, "\t")
+		f := strings.Split(head, " ")
+		if !ok || len(f) != 3 {
+			return nil, fmt.Errorf("read tree %s: unexpected record %.120q", tree, rec)
+		}
+		mode, err := strconv.ParseUint(f[0], 8, 32)
+		if err != nil {
+			return nil, fmt.Errorf("read tree %s: unexpected mode in %.120q", tree, rec)
+		}
+		entries = append(entries, Entry{Path: path, Mode: uint32(mode), ID: f[2]})
+	}
+	return entries, nil
+}
+
+// DirtyTracked names the tracked paths that differ from the user's index by
+// their stat data or content. Paths that git was told not to look at are not
+// among them. The user's index is not written.
+func (r *Repo) DirtyTracked(ctx context.Context) ([]string, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"diff-files", "--name-only", "--ignore-submodules=all", "-z"}})
+	if err != nil {
+		return nil, fmt.Errorf("compare with the index: %w", err)
+	}
+	return splitNUL(out), nil
+}
+
+// StagedAgainst compares the user's index with a tree.
+func (r *Repo) StagedAgainst(ctx context.Context, tree string) ([]Change, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", tree}})
+	if err != nil {
+		return nil, fmt.Errorf("compare the index with HEAD: %w", err)
+	}
+	return parseRaw(splitNUL(out))
+}
+
+// Untracked names what is not in the index at path and not ignored; a nested
+// repository is named with a slash at its end.
+func (r *Repo) Untracked(ctx context.Context, path string) ([]string, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, index: path, args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
+	if err != nil {
+		return nil, fmt.Errorf("list untracked files: %w", err)
+	}
+	return splitNUL(out), nil
+}
+
+// SetIndexEntries puts entries into the index at path, without stat data.
+func (r *Repo) SetIndexEntries(ctx context.Context, path string, entries []Entry) error {
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&b, "%o %s 0\t%s\x00", e.Mode, e.ID, e.Path)
+	}
+	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: strings.NewReader(b.String()), args: []string{"update-index", "-z", "--index-info"}}, nil)
+	if err != nil {
+		return fmt.Errorf("fill a private index: %w", err)
+	}
+	return nil
+}
+
+// AddToIndex takes paths into the index at path as they are on disk, storing
+// their content with git's own conversions; an absent file leaves the index.
+// The user's index is never given here.
+func (r *Repo) AddToIndex(ctx context.Context, path string, paths []string) error {
+	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: strings.NewReader(joinNUL(paths)), args: []string{
+		"update-index", "--add", "--remove", "--replace", "-z", "--stdin",
+	}}, nil)
+	if err != nil {
+		return fmt.Errorf("store changed files: %w", err)
+	}
+	return nil
+}
+
+// WriteIndexTree writes the index at path as a tree and returns its id.
+func (r *Repo) WriteIndexTree(ctx context.Context, path string) (string, error) {
+	id, err := r.git.line(ctx, call{dir: r.Worktree, index: path, args: []string{"write-tree"}})
+	if err != nil {
+		return "", fmt.Errorf("write tree: %w", err)
+	}
+	return id, nil
+}

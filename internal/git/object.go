@@ -1,0 +1,229 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/turnback/turnback/internal/xec"
+)
+
+// CommitSpec is a commit to write. Author and committer are the fixed identity
+// given, so no config of the user is needed and nothing is signed.
+type CommitSpec struct {
+	Tree    string
+	Parents []string
+	Name    string
+	Email   string
+	When    time.Time
+	Message string
+}
+
+// WriteCommit stores a commit and returns its id.
+func (r *Repo) WriteCommit(ctx context.Context, c CommitSpec) (string, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", c.Tree)
+	for _, p := range c.Parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	who := fmt.Sprintf("%s <%s> %d +0000", c.Name, c.Email, c.When.Unix())
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, c.Message)
+	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: &b, args: []string{"hash-object", "-t", "commit", "-w", "--stdin"}})
+	if err != nil {
+		return "", fmt.Errorf("write commit: %w", err)
+	}
+	return id, nil
+}
+
+// CommitAsUser stores a commit with the user's own identity and returns its id.
+func (r *Repo) CommitAsUser(ctx context.Context, tree, parent, message string) (string, error) {
+	args := []string{"commit-tree", tree, "-F", "-"}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: strings.NewReader(message), args: args})
+	if err != nil {
+		return "", fmt.Errorf("write commit: %w", err)
+	}
+	return id, nil
+}
+
+// WriteBlob stores data as it is and returns its id.
+func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
+	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: bytes.NewReader(data), args: []string{"hash-object", "-w", "--stdin", "--no-filters"}})
+	if err != nil {
+		return "", fmt.Errorf("write blob: %w", err)
+	}
+	return id, nil
+}
+
+// HashLikePath gives the id that content would have as the file path, with
+// git's own conversions, without storing it.
+func (r *Repo) HashLikePath(ctx context.Context, path string, content io.Reader) (string, error) {
+	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: content, args: []string{"hash-object", "--stdin", "--path=" + path}})
+	if err != nil {
+		return "", fmt.Errorf("hash %q: %w", path, err)
+	}
+	return id, nil
+}
+
+// EmptyTree is the id of the tree without entries, stored.
+func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
+	id, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"hash-object", "-t", "tree", "-w", "--stdin"}})
+	if err != nil {
+		return "", fmt.Errorf("write the empty tree: %w", err)
+	}
+	return id, nil
+}
+
+// Missing names those of ids that the object store does not have.
+func (r *Repo) Missing(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := r.git.output(ctx, call{
+		dir: r.Worktree, stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"),
+		args: []string{"cat-file", "--batch-check=%(objectname)"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for objects: %w", err)
+	}
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutSuffix(strings.TrimSuffix(line, "\n"), " missing"); ok {
+			missing = append(missing, id)
+		}
+	}
+	return missing, nil
+}
+
+// ErrMissingObject says that the object store does not have an object.
+var ErrMissingObject = errors.New("object is missing")
+
+// Objects reads objects one after the other from one git process.
+type Objects struct {
+	p   *xec.Process
+	out *bufio.Reader
+}
+
+// ReadObjects starts a reader; Close ends it.
+func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
+	p, err := xec.Start(ctx, r.git.command(call{dir: r.Worktree, args: []string{"cat-file", "--batch"}}))
+	if err != nil {
+		return nil, err
+	}
+	return &Objects{p: p, out: bufio.NewReaderSize(p.Stdout, 64<<10)}, nil
+}
+
+// Copy writes the content of the object id to w and returns its type and size
+// in bytes; ErrMissingObject where there is none.
+func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
+	if strings.ContainsAny(id, "\n ") || id == "" {
+		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
+	}
+	if _, err := io.WriteString(o.p.Stdin, id+"\n"); err != nil {
+		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	}
+	head, err := o.out.ReadString('\n')
+	if err != nil {
+		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	}
+	f := strings.Fields(head)
+	if len(f) == 2 && f[1] == "missing" {
+		return "", 0, fmt.Errorf("read object %s: %w", id, ErrMissingObject)
+	}
+	if len(f) != 3 {
+		return "", 0, fmt.Errorf("read object %s: unexpected answer %.80q", id, head)
+	}
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil {
+		return "", 0, fmt.Errorf("read object %s: unexpected size %.80q", id, head)
+	}
+	if _, err := io.CopyN(w, o.out, size); err != nil {
+		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	}
+	if _, err := o.out.Discard(1); err != nil {
+		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	}
+	return f[1], size, nil
+}
+
+// Close ends the reader.
+func (o *Objects) Close() error {
+	if err := o.p.Stdin.Close(); err != nil {
+		o.p.Kill()
+	}
+	_, _ = io.Copy(io.Discard, o.out)
+	if err := o.p.Wait(); err != nil {
+		return fmt.Errorf("read objects: %w", err)
+	}
+	return nil
+}
+
+// TreeWriter writes tree objects one after the other from one git process.
+type TreeWriter struct {
+	p   *xec.Process
+	out *bufio.Reader
+}
+
+// WriteTrees starts a writer; Close ends it.
+func (r *Repo) WriteTrees(ctx context.Context) (*TreeWriter, error) {
+	p, err := xec.Start(ctx, r.git.command(call{dir: r.Worktree, args: []string{"mktree", "-z", "--batch", "--missing"}}))
+	if err != nil {
+		return nil, err
+	}
+	return &TreeWriter{p: p, out: bufio.NewReader(p.Stdout)}, nil
+}
+
+// Write stores one tree; the entries' paths are single names, in any order.
+// An entry that git itself would refuse in a tree is an error.
+func (t *TreeWriter) Write(entries []Entry) (string, error) {
+	var b bytes.Buffer
+	for _, e := range entries {
+		if err := CheckName(e.Path); err != nil {
+			return "", fmt.Errorf("write tree: %w", err)
+		}
+		kind := "blob"
+		switch e.Mode {
+		case ModeTree:
+			kind = "tree"
+		case ModeGitlink:
+			kind = "commit"
+		}
+		fmt.Fprintf(&b, "%06o %s %s\t%s\x00", e.Mode, kind, e.ID, e.Path)
+	}
+	b.WriteByte(0)
+	if _, err := t.p.Stdin.Write(b.Bytes()); err != nil {
+		return "", fmt.Errorf("write tree: %w%s", err, t.said())
+	}
+	id, err := t.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("write tree: %w%s", err, t.said())
+	}
+	return strings.TrimSuffix(id, "\n"), nil
+}
+
+func (t *TreeWriter) said() string {
+	if s := strings.TrimSpace(t.p.Stderr()); s != "" {
+		return ": " + s
+	}
+	return ""
+}
+
+// Close ends the writer.
+func (t *TreeWriter) Close() error {
+	if err := t.p.Stdin.Close(); err != nil {
+		t.p.Kill()
+	}
+	_, _ = io.Copy(io.Discard, t.out)
+	if err := t.p.Wait(); err != nil {
+		return wrap("mktree", err)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Ref is a reference to a commit, with the commit's parts.
+type Ref struct {
+	Name    string
+	Commit  string
+	Tree    string
+	Parents []string
+	Message string
+}
+
+// Refs lists the commits at refs below prefixes (or exactly them), sorted by
+// name, in one git process. A ref whose object is missing makes the whole call
+// fail; see RefNames.
+func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
+	const format = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents:size)%00%(contents)%00"
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=" + format}, prefixes...)})
+	if err != nil {
+		return nil, fmt.Errorf("read refs: %w", err)
+	}
+	var refs []Ref
+	for len(out) > 0 {
+		f := bytes.SplitN(out, []byte{0}, 6)
+		if len(f) != 6 {
+			return nil, fmt.Errorf("read refs: unexpected answer %.80q", out)
+		}
+		end := bytes.Index(f[5], []byte("\x00\n"))
+		if end < 0 {
+			return nil, fmt.Errorf("read refs: unexpected answer %.80q", f[5])
+		}
+		ref := Ref{Name: string(f[0]), Commit: string(f[1]), Tree: string(f[2]), Parents: strings.Fields(string(f[3])), Message: string(f[5][:end])}
+		refs = append(refs, ref)
+		out = f[5][end+2:]
+	}
+	return refs, nil
+}
+
+// RefNames lists refs below prefixes with the ids that they hold, without
+// reading any object.
+func (r *Repo) RefNames(ctx context.Context, prefixes ...string) (map[string]string, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=%(refname) %(objectname)"}, prefixes...)})
+	if err != nil {
+		return nil, fmt.Errorf("read refs: %w", err)
+	}
+	names := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, id, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		names[name] = id
+	}
+	return names, nil
+}
+
+// RefChange is one change of a transaction. Old empty means that the ref must
+// not exist; New empty deletes it.
+type RefChange struct {
+	Name string
+	Old  string
+	New  string
+}
+
+// ErrRefMoved says that a ref was not as the transaction expected.
+var ErrRefMoved = errors.New("ref has moved")
+
+// UpdateRefs carries out changes in one transaction: all or none.
+func (r *Repo) UpdateRefs(ctx context.Context, changes []RefChange) error {
+	var b bytes.Buffer
+	b.WriteString("start\x00")
+	for _, c := range changes {
+		switch {
+		case c.New == "":
+			fmt.Fprintf(&b, "delete %s\x00%s\x00", c.Name, c.Old)
+		case c.Old == "":
+			fmt.Fprintf(&b, "create %s\x00%s\x00", c.Name, c.New)
+		default:
+			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", c.Name, c.New, c.Old)
+		}
+	}
+	b.WriteString("prepare\x00commit\x00")
+	err := r.git.stream(ctx, call{dir: r.Worktree, stdin: &b, args: []string{"update-ref", "-z", "--stdin"}}, nil)
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		for _, said := range []string{"reference already exists", "but expected", "cannot lock ref", "File exists", "unable to resolve reference"} {
+			if strings.Contains(e.Stderr, said) && !strings.Contains(e.Stderr, "ermission denied") && !strings.Contains(e.Stderr, "Read-only") && !strings.Contains(e.Stderr, "No space") {
+				return fmt.Errorf("%w: %w", ErrRefMoved, err)
+			}
+		}
+	}
+	return fmt.Errorf("update refs: %w", err)
+}
+
+// Branch creates refs/heads/name at commit; the name must be valid and new.
+func (r *Repo) Branch(ctx context.Context, name, commit string) error {
+	if _, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"check-ref-format", "--branch", name}}); err != nil {
+		return fmt.Errorf("%w: %q is not a valid name for a branch", ErrBadPath, name)
+	}
+	return r.UpdateRefs(ctx, []RefChange{{Name: "refs/heads/" + name, New: commit}})
+}

@@ -1,0 +1,223 @@
+// Package fresh makes the tree of a work tree with git alone, from nothing: an
+// index of its own with the entries of the user's and no stat data, every file
+// looked at again. It is slow, keeps no state, and is what the other ways are
+// compared with.
+package fresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+// Maker implements snapshot.Maker.
+type Maker struct {
+	repo *git.Repo
+	dir  string
+}
+
+var _ snapshot.Maker = (*Maker)(nil)
+
+// New makes a Maker; dir is an existing folder of our own for its index.
+func New(repo *git.Repo, dir string) *Maker { return &Maker{repo: repo, dir: dir} }
+
+// making is one Make.
+type making struct {
+	*Maker
+	ctx   context.Context
+	index string
+	left  []snapshot.LeftOut
+	add   []string
+}
+
+// Make implements snapshot.Maker.
+func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, error) {
+	dir, err := os.MkdirTemp(m.dir, "index-")
+	if err != nil {
+		return snapshot.Result{}, fmt.Errorf("make a private index: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	k := &making{Maker: m, ctx: ctx, index: filepath.Join(dir, "index")}
+	tracked, err := k.tracked(r.Head)
+	if err != nil {
+		return snapshot.Result{}, err
+	}
+	untracked, err := k.untracked(r, tracked)
+	if err != nil {
+		return snapshot.Result{}, err
+	}
+	k.add = append(k.add, untracked...)
+	if err := m.repo.AddToIndex(ctx, k.index, k.add); err != nil {
+		return snapshot.Result{}, err
+	}
+	tree, err := m.repo.WriteIndexTree(ctx, k.index)
+	if err != nil {
+		return snapshot.Result{}, err
+	}
+	return snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(k.left)}, nil
+}
+
+// tracked puts the user's entries into the index and says which have to be
+// looked at. It returns the set of tracked paths.
+func (k *making) tracked(head git.Head) (map[string]bool, error) {
+	entries, _, err := k.repo.TrackedEntries(k.ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	inHead, err := k.stagedAgainst(head)
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]bool{}
+	var keep []git.Entry
+	for _, e := range entries {
+		if set[e.Path] {
+			continue
+		}
+		set[e.Path] = true
+		if old, ok := inHead[e.Path]; ok && e.SkipWorktree && old.OldMode != 0 {
+			e.ID, e.Mode = old.OldID, old.OldMode
+		}
+		stands, look := k.trackedOnDisk(e)
+		if stands && e.Stage == 0 {
+			keep = append(keep, e.Entry)
+		}
+		if look {
+			k.add = append(k.add, e.Path)
+		}
+	}
+	if len(keep) == 0 {
+		return set, nil
+	}
+	return set, k.repo.SetIndexEntries(k.ctx, k.index, keep)
+}
+
+func (k *making) stagedAgainst(head git.Head) (map[string]git.Change, error) {
+	old := map[string]git.Change{}
+	if head.Tree == "" {
+		return old, nil
+	}
+	changes, err := k.repo.StagedAgainst(k.ctx, head.Tree)
+	if errors.Is(err, git.ErrNoIndex) {
+		return old, nil
+	}
+	for _, c := range changes {
+		old[c.Path] = c
+	}
+	return old, nil
+}
+
+// trackedOnDisk tells whether the index's entry e is still of use, and whether
+// the file is to be taken from the disk.
+func (k *making) trackedOnDisk(e git.IndexEntry) (stands, look bool) {
+	abs := filepath.Join(k.repo.Worktree, e.Path)
+	st, err := os.Lstat(abs)
+	if errors.Is(err, fs.ErrPermission) {
+		k.leave(k.unreadableFolder(e.Path), snapshot.Unreadable)
+		return true, false
+	}
+	if err == nil && k.beyondLink(e.Path) {
+		err = fs.ErrNotExist
+	}
+	switch {
+	case e.Mode == git.ModeGitlink && (err != nil || st.IsDir()):
+		k.leave(e.Path, snapshot.Submodule)
+		return true, false
+	case err != nil:
+		return e.SkipWorktree, false
+	case st.IsDir():
+		return false, false
+	case st.Mode()&fs.ModeSymlink != 0:
+		return e.Mode != git.ModeGitlink, true
+	case st.Mode().IsRegular():
+		f, err := os.Open(abs)
+		if err != nil {
+			k.leave(e.Path, snapshot.Unreadable)
+			return true, false
+		}
+		_ = f.Close()
+		return e.Mode != git.ModeGitlink, true
+	}
+	k.leave(e.Path, snapshot.NotRegular)
+	return true, false
+}
+
+// beyondLink tells whether a folder above path is a symbolic link.
+func (k *making) beyondLink(path string) bool {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path[:i]))
+		if err == nil && st.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// unreadableFolder is the topmost folder above path that cannot be read.
+func (k *making) unreadableFolder(path string) string {
+	parts := strings.Split(path, "/")
+	for i := 1; i < len(parts); i++ {
+		dir := strings.Join(parts[:i], "/")
+		if _, err := os.ReadDir(filepath.Join(k.repo.Worktree, dir)); errors.Is(err, fs.ErrPermission) {
+			return dir
+		}
+	}
+	return path
+}
+
+// untracked lists the untracked files to take.
+func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]string, error) {
+	paths, err := k.repo.Untracked(k.ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var take []string
+	var candidates []snapshot.Candidate
+	for _, path := range paths {
+		if tracked[path] {
+			continue
+		}
+		if inner, ok := strings.CutSuffix(path, "/"); ok {
+			k.leave(inner, snapshot.NestedRepo)
+			continue
+		}
+		if git.CheckPath(path) != nil {
+			k.leave(path, snapshot.BadName)
+			continue
+		}
+		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))
+		if err != nil || !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if st.Mode().IsRegular() {
+			candidates = append(candidates, snapshot.Candidate{Path: path, Size: st.Size(), New: true})
+		}
+		take = append(take, path)
+	}
+	out := map[string]bool{}
+	for _, l := range snapshot.Select(candidates, r.Limits, r.Include) {
+		out[l.Path] = true
+		k.left = append(k.left, l)
+	}
+	kept := take[:0]
+	for _, path := range take {
+		if !out[path] {
+			kept = append(kept, path)
+		}
+	}
+	return kept, nil
+}
+
+func (k *making) leave(path, reason string) {
+	k.left = append(k.left, snapshot.LeftOut{Path: path, Reason: reason})
+}

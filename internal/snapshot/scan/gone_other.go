@@ -1,0 +1,11 @@
+//go:build !unix
+
+package scan
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// isGone tells whether err says that no directory stands at a path.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

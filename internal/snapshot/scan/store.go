@@ -1,0 +1,292 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+const (
+	// batchSize is how many files one git process stores.
+	batchSize = 4096
+	// manyTracked is from how many changed tracked files on git's own index is
+	// asked which of them are as it knows them.
+	manyTracked = 200
+	// rereads is how often a file that changes while it is read is read again.
+	rereads = 2
+)
+
+const modeGitlink = git.ModeGitlink
+
+// store puts the content of all that changed into the object store and the
+// entries into the table.
+func (p *pass) store(progress func(done, total int64)) error {
+	list := p.usable(p.changed)
+	list, err := p.takeKnown(list)
+	if err != nil {
+		return err
+	}
+	if err := p.checkRoom(list); err != nil {
+		return err
+	}
+	total := int64(len(list))
+	done := int64(0)
+	for round := 0; len(list) > 0 && round <= rereads; round++ {
+		var again []work
+		for len(list) > 0 {
+			n := min(batchSize, len(list))
+			moved, err := p.storeBatch(list[:n])
+			if err != nil {
+				return err
+			}
+			again = append(again, moved...)
+			list = list[n:]
+			if done += int64(n); progress != nil && round == 0 {
+				progress(done, total)
+			}
+		}
+		list = again
+	}
+	return nil
+}
+
+// usable drops what may not or cannot be read, and applies the limits.
+func (p *pass) usable(list []work) []work {
+	kept := list[:0]
+	candidates := p.over
+	for _, w := range list {
+		if reason := p.unusable(w); reason != "" {
+			p.leaveFile(w, reason)
+			continue
+		}
+		kept = append(kept, w)
+		if !w.tracked && w.kind == regular {
+			candidates = append(candidates, snapshot.Candidate{Path: w.path, Size: w.stat.size, New: true})
+		}
+	}
+	out := map[string]string{}
+	for _, l := range snapshot.Select(candidates, p.limits, p.include) {
+		out[l.Path] = l.Reason
+	}
+	for _, c := range p.over {
+		p.leave(c.Path, out[c.Path])
+	}
+	list, kept = kept, kept[:0]
+	for _, w := range list {
+		if reason := out[w.path]; reason != "" && !w.tracked {
+			p.leaveFile(w, reason)
+			continue
+		}
+		kept = append(kept, w)
+	}
+	return kept
+}
+
+// unusable says why w cannot be stored; empty: it can.
+func (p *pass) unusable(w work) string {
+	if git.CheckPath(w.path) != nil {
+		return snapshot.BadName
+	}
+	if w.kind != regular {
+		return ""
+	}
+	if err := readable(p.s.abs(w.path)); errors.Is(err, fs.ErrPermission) {
+		return snapshot.Unreadable
+	}
+	return ""
+}
+
+// leaveFile leaves w out: a tracked path keeps the index's entry.
+func (p *pass) leaveFile(w work, reason string) {
+	p.leave(w.path, reason)
+	w.at.keepIndexEntry(w.at.find(w.name))
+}
+
+// takeKnown takes over from the user's index what git knows to be unchanged.
+// Order matters: the stat data in list are older than git's look.
+func (p *pass) takeKnown(list []work) ([]work, error) {
+	tracked := 0
+	for _, w := range list {
+		if w.tracked {
+			tracked++
+		}
+	}
+	if tracked < manyTracked || p.s.indexBroken {
+		return list, nil
+	}
+	dirty, err := p.s.repo.DirtyTracked(p.ctx)
+	if err != nil {
+		return nil, err
+	}
+	changed := make(map[string]bool, len(dirty))
+	for _, path := range dirty {
+		changed[path] = true
+	}
+	kept := list[:0]
+	for _, w := range list {
+		e := w.at.find(w.name)
+		if !w.tracked || changed[w.path] || e.has(fConflict|fAssume) || e.idxMode == modeGitlink {
+			kept = append(kept, w)
+			continue
+		}
+		w.at.take(e, e.idxMode, e.idxID)
+		p.settle(e, w.stat, p.began)
+	}
+	return kept, nil
+}
+
+// settle notes that e's content was taken at began, while its stat data were st.
+func (p *pass) settle(e *entry, st stat, began int64) {
+	e.stat = st
+	e.clear(fClean)
+	if max(st.mtime, st.ctime) < began-int64(racyWindow) {
+		e.set(fClean)
+	}
+}
+
+func (p *pass) checkRoom(list []work) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var fresh int64
+	for _, w := range list {
+		fresh += w.stat.size
+	}
+	return snapshot.CheckRoom(p.s.repo.CommonDir, fresh)
+}
+
+// storeBatch stores the files in list by a private index that holds nothing
+// else. It returns those that changed while they were read.
+func (p *pass) storeBatch(list []work) ([]work, error) {
+	index, done, err := p.s.tempIndex()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	byPath := make(map[string]work, len(list))
+	paths := make([]string, 0, len(list))
+	var known []git.Entry
+	for _, w := range list {
+		byPath[w.path] = w
+		paths = append(paths, w.path)
+		if e := w.at.find(w.name); w.tracked && !e.has(fConflict) && e.idxMode != modeGitlink {
+			known = append(known, git.Entry{Path: w.path, Mode: e.idxMode, ID: e.idxID.text(p.s.repo.IDLen)})
+		}
+	}
+	if len(known) > 0 {
+		if err := p.s.repo.SetIndexEntries(p.ctx, index, known); err != nil {
+			return nil, err
+		}
+	}
+	began := p.s.now().UnixNano()
+	bad := map[string]string{}
+	if err := p.add(p.ctx, index, paths, bad); err != nil {
+		return nil, err
+	}
+	stored, err := p.s.repo.IndexEntries(p.ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]git.IndexEntry, len(stored))
+	for _, ie := range stored {
+		ids[ie.Path] = ie
+	}
+	var again []work
+	for _, w := range list {
+		if reason := bad[w.path]; reason != "" {
+			p.leaveFile(w, reason)
+			continue
+		}
+		if p.note(&w, ids, began) {
+			again = append(again, w)
+		}
+	}
+	return again, nil
+}
+
+// note enters what git stored for w into the table; it tells whether w changed
+// meanwhile and is to be read again.
+func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
+	e := w.at.find(w.name)
+	ie, ok := ids[w.path]
+	if !ok {
+		w.at.drop(e)
+		return false
+	}
+	w.at.take(e, ie.Mode, parseOID(ie.ID))
+	k, st, err := lstat(p.s.abs(w.path))
+	if err != nil || k == absent {
+		e.clear(fClean)
+		return false
+	}
+	if st != w.stat {
+		e.clear(fClean)
+		w.stat, w.kind = st, k
+		return k == regular || k == link
+	}
+	p.settle(e, st, began)
+	return false
+}
+
+// add takes paths into the private index. A path that git cannot take costs
+// only itself: it is named in bad.
+func (p *pass) add(ctx context.Context, index string, paths []string, bad map[string]string) error {
+	err := p.s.repo.AddToIndex(ctx, index, paths)
+	if err == nil || len(paths) == 0 {
+		return err
+	}
+	reason, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	if len(paths) == 1 {
+		bad[paths[0]] = reason
+		return nil
+	}
+	half := len(paths) / 2
+	if err := p.add(ctx, index, paths[:half], bad); err != nil {
+		return err
+	}
+	return p.add(ctx, index, paths[half:], bad)
+}
+
+// refusal tells whether git refused because of a single path, and for which
+// reason; a store that cannot be written, or a git that hangs, is no such thing.
+func refusal(err error) (string, bool) {
+	var e *git.Error
+	if !errors.As(err, &e) || e.Code != 128 && e.Code != 1 {
+		return "", false
+	}
+	said := strings.ToLower(e.Stderr)
+	switch {
+	case strings.Contains(said, "no space left"), strings.Contains(said, "object database"), strings.Contains(said, "read-only file system"),
+		strings.Contains(said, "unable to write"), strings.Contains(said, "unable to create temporary file"), strings.Contains(said, "index.lock"):
+		return "", false
+	case strings.Contains(said, "filter"):
+		return snapshot.Filter, true
+	case strings.Contains(said, "invalid path"):
+		return snapshot.BadName, true
+	case strings.Contains(said, "permission denied"), strings.Contains(said, "unable to process path"), strings.Contains(said, "short read"),
+		strings.Contains(said, "input/output error"), strings.Contains(said, "unsupported file type"), strings.Contains(said, "is a directory"),
+		strings.Contains(said, "symbolic link"):
+		return snapshot.Unreadable, true
+	}
+	return "", false
+}
+
+// tempIndex gives the path of a private index that does not exist yet; done
+// removes it and what git may have left beside it.
+func (s *Scanner) tempIndex() (path string, done func(), err error) {
+	dir, err := os.MkdirTemp(s.dir, "index-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a private index: %w", err)
+	}
+	return filepath.Join(dir, "index"), func() { _ = os.RemoveAll(dir) }, nil
+}

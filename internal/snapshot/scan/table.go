@@ -1,0 +1,238 @@
+package scan
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/turnback/turnback/internal/git"
+)
+
+// oid is an object id; its length is the repository's. The zero value is none.
+type oid [32]byte
+
+func parseOID(s string) oid {
+	var o oid
+	_, _ = hex.Decode(o[:], []byte(s))
+	return o
+}
+
+func (o oid) text(n int) string { return hex.EncodeToString(o[:n]) }
+
+func (o oid) none() bool { return o == oid{} }
+
+// stat is what tells whether a file may have changed.
+type stat struct {
+	mtime, ctime int64 // nanoseconds
+	size         int64
+	ino          uint64
+	mode         uint32 // as lstat gives it, kind included
+}
+
+// kind is what stands at a path on disk.
+type kind uint8
+
+const (
+	absent kind = iota
+	regular
+	link
+	directory
+	special // FIFO, socket, device
+)
+
+// flags of an entry.
+const (
+	fInTree   uint8 = 1 << iota // id and mode are in the tree
+	fTracked                    // idxID and idxMode are the user's index entry
+	fSkip                       // tracked, skip-worktree and absent: idxID is what counts
+	fJudged                     // untracked: fIgnored holds git's verdict
+	fIgnored                    // untracked and ignored
+	fClean                      // id was taken while stat held, and not too young to tell
+	fConflict                   // tracked, in conflict
+	fAssume                     // tracked, and git was told not to look at it
+)
+
+// entry is a name in a directory: what is on disk, what the user's index says,
+// and what the tree holds.
+type entry struct {
+	name    string
+	dir     *node // what is known below; also kept while no directory stands there
+	stat    stat
+	id      oid
+	idxID   oid
+	mode    uint32
+	idxMode uint32
+	kind    kind
+	flags   uint8
+}
+
+func (e *entry) has(f uint8) bool { return e.flags&f != 0 }
+func (e *entry) set(f uint8)      { e.flags |= f }
+func (e *entry) clear(f uint8)    { e.flags &^= f }
+
+// node is a directory.
+type node struct {
+	parent  *node
+	name    string
+	entries []entry // sorted by name
+	tree    oid     // while not dirty; none: empty
+	tracked int     // tracked paths below, at any depth
+	dirty   atomic.Bool
+	known   bool // was read before
+	gone    bool // is absent, and its entries say so
+	rules   stat // the .gitignore here; zero: none
+	young   bool // rules was so young that a later change may look the same
+	nested  stat // the .git here, when git took it for a repository of its own
+}
+
+// find gives the entry of name, or nil.
+func (n *node) find(name string) *entry {
+	i, ok := slices.BinarySearchFunc(n.entries, name, func(e entry, s string) int { return strings.Compare(e.name, s) })
+	if !ok {
+		return nil
+	}
+	return &n.entries[i]
+}
+
+// get gives the entry of name, made if need be. Pointers to entries of n that
+// were taken before are void afterwards.
+func (n *node) get(name string) *entry {
+	i, ok := slices.BinarySearchFunc(n.entries, name, func(e entry, s string) int { return strings.Compare(e.name, s) })
+	if !ok {
+		n.entries = slices.Insert(n.entries, i, entry{name: name})
+	}
+	return &n.entries[i]
+}
+
+// below gives e's node, made if need be.
+func (n *node) below(e *entry) *node {
+	if e.dir == nil {
+		e.dir = &node{parent: n, name: e.name}
+		e.dir.touch()
+	}
+	return e.dir
+}
+
+// touch marks n and all above as having another tree than before. Where one is
+// dirty, all above are, or are about to be.
+func (n *node) touch() {
+	for ; n != nil && n.dirty.CompareAndSwap(false, true); n = n.parent {
+	}
+}
+
+// path is where n stands, relative to the root; empty for the root.
+func (n *node) path() string {
+	if n.parent == nil {
+		return ""
+	}
+	return join(n.parent.path(), n.name)
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// take puts mode and id of e into the tree.
+func (n *node) take(e *entry, mode uint32, id oid) {
+	if !e.has(fInTree) || e.mode != mode || e.id != id {
+		e.mode, e.id = mode, id
+		e.set(fInTree)
+		n.touch()
+	}
+}
+
+// drop takes e out of the tree.
+func (n *node) drop(e *entry) {
+	if e.has(fInTree) {
+		e.clear(fInTree | fClean)
+		n.touch()
+	}
+}
+
+// keepIndexEntry gives e the user's index entry in the tree, or nothing where it
+// has none: what is on disk cannot be had.
+func (n *node) keepIndexEntry(e *entry) {
+	e.clear(fClean)
+	if e.has(fTracked) && !e.has(fConflict) {
+		n.take(e, e.idxMode, e.idxID)
+		return
+	}
+	n.drop(e)
+}
+
+// lookup gives the entry at path and the node that holds it, or nil.
+func (n *node) lookup(path string) (*node, *entry) {
+	for {
+		first, rest, more := strings.Cut(path, "/")
+		e := n.find(first)
+		if e == nil || !more {
+			return n, e
+		}
+		if e.dir == nil {
+			return n, nil
+		}
+		n, path = e.dir, rest
+	}
+}
+
+// setTracked replaces what is known of the user's index.
+func (n *node) setTracked(entries []git.IndexEntry) {
+	n.each(func(at *node, e *entry) {
+		if e.has(fTracked) {
+			e.clear(fTracked | fSkip | fConflict | fAssume | fJudged | fIgnored)
+			e.idxID, e.idxMode = oid{}, 0
+		}
+	})
+	n.resetTracked()
+	for i := range entries {
+		n.track(&entries[i])
+	}
+}
+
+func (n *node) resetTracked() {
+	n.tracked, n.gone = 0, false
+	for i := range n.entries {
+		if d := n.entries[i].dir; d != nil {
+			d.resetTracked()
+		}
+	}
+}
+
+func (n *node) track(ie *git.IndexEntry) {
+	path := ie.Path
+	for {
+		n.tracked++
+		first, rest, more := strings.Cut(path, "/")
+		e := n.get(first)
+		if more {
+			n, path = n.below(e), rest
+			continue
+		}
+		e.set(fTracked)
+		if ie.Stage != 0 {
+			e.set(fConflict)
+		}
+		e.idxID, e.idxMode = parseOID(ie.ID), ie.Mode
+		if ie.SkipWorktree {
+			e.set(fSkip)
+		}
+		if ie.AssumeSame {
+			e.set(fAssume)
+		}
+		return
+	}
+}
+
+// each calls f for every entry at any depth.
+func (n *node) each(f func(*node, *entry)) {
+	for i := range n.entries {
+		f(n, &n.entries[i])
+		if d := n.entries[i].dir; d != nil {
+			d.each(f)
+		}
+	}
+}

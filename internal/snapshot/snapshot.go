@@ -1,0 +1,131 @@
+// Package snapshot says what making the git tree of a work tree means; its
+// folders do it. Every one gives the same tree for the same disk: scan is the
+// fast one, fresh is the oracle that the other is compared with.
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+)
+
+// Maker makes the tree of a work tree.
+type Maker interface {
+	// Make stores the work tree as it is now and returns its tree. One call at a
+	// time. It changes nothing but the object store and files of its own.
+	Make(ctx context.Context, r Request) (Result, error)
+}
+
+// Request says how to make a tree.
+type Request struct {
+	Head    git.Head
+	Limits  Limits
+	Include []string // untracked paths that are taken whatever their size
+
+	// Reachable tells whether a tree that an earlier Make returned is still held by
+	// a ref, so that all its objects exist. nil means never.
+	Reachable func(tree string) bool
+
+	// Progress is told how many files are stored, now and then; it may be nil.
+	Progress func(done, total int64)
+}
+
+// Limits bound what is taken of untracked files, in bytes. A negative value sets
+// no limit.
+type Limits struct {
+	MaxUntracked    int64
+	MaxNewUntracked int64
+}
+
+// Reasons for which a path is left out. Package checkpoint gives them to its
+// users under the same words.
+const (
+	TooLarge   = "too large"
+	TooMuchNew = "too much new"
+	Unreadable = "unreadable"
+	Submodule  = "submodule"
+	NestedRepo = "nested repository"
+	Filter     = "filter"
+	NotRegular = "not a regular file"
+	BadName    = "name not allowed"
+)
+
+// LeftOut is a path that is not in the tree as it is on disk. A tracked one
+// keeps the entry of the user's index.
+type LeftOut struct {
+	Path   string
+	Reason string
+}
+
+// Result is the tree of a work tree.
+type Result struct {
+	Tree    string
+	LeftOut []LeftOut // sorted by path
+}
+
+// ErrDiskFull says that there is no room for what would have to be stored.
+var ErrDiskFull = errors.New("disk nearly full")
+
+// Candidate is an untracked regular file that is about to be taken.
+type Candidate struct {
+	Path string
+	Size int64 // bytes
+	New  bool  // its content is not stored yet
+}
+
+// Select applies the limits to untracked files: it returns those that are left
+// out. Paths in include are always taken.
+func Select(list []Candidate, l Limits, include []string) []LeftOut {
+	var out []LeftOut
+	var fresh []Candidate
+	var total int64
+	for _, c := range list {
+		switch {
+		case slices.Contains(include, c.Path):
+		case l.MaxUntracked >= 0 && c.Size > l.MaxUntracked:
+			out = append(out, LeftOut{c.Path, TooLarge})
+		case c.New:
+			fresh = append(fresh, c)
+			total += c.Size
+		}
+	}
+	if l.MaxNewUntracked >= 0 && total > l.MaxNewUntracked {
+		slices.SortFunc(fresh, func(a, b Candidate) int {
+			return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.Path, b.Path))
+		})
+		for _, c := range fresh {
+			if total <= l.MaxNewUntracked {
+				break
+			}
+			total -= c.Size
+			out = append(out, LeftOut{c.Path, TooMuchNew})
+		}
+	}
+	return out
+}
+
+// CheckRoom returns ErrDiskFull unless the disk that holds dir has room for
+// twice fresh bytes and one hundredth of its size.
+func CheckRoom(dir string, fresh int64) error {
+	free, size, err := diskSpace(dir)
+	if err != nil {
+		return fmt.Errorf("look for room on the disk: %w", err)
+	}
+	if free < 2*fresh+size/100 {
+		return fmt.Errorf("%w: %d MB free, %d MB to store", ErrDiskFull, free/1_000_000, fresh/1_000_000)
+	}
+	return nil
+}
+
+// SortLeftOut puts list into order and drops repetitions.
+func SortLeftOut(list []LeftOut) []LeftOut {
+	slices.SortFunc(list, func(a, b LeftOut) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Reason, b.Reason))
+	})
+	return slices.CompactFunc(list, func(a, b LeftOut) bool { return a.Path == b.Path })
+}
