@@ -1,0 +1,131 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/turnback/turnback/internal/restore"
+)
+
+// FinishRequest finishes a restore that was killed.
+type FinishRequest struct {
+	Abort    bool // back to the files as they were before; otherwise go on
+	Progress func(done, total int64)
+	Check    func(ctx context.Context) error // as in RestoreRequest
+}
+
+// Finish goes on with a restore that was killed in this work tree, or takes back
+// what it did. It saves a safety checkpoint of its own first, and refuses where
+// a path holds neither what was there before the restore nor what it wanted.
+func (s *Store) Finish(ctx context.Context, r FinishRequest) (RestoreResult, error) {
+	var res RestoreResult
+	err := s.locked(ctx, func() error {
+		j, err := restore.ReadJournal(s.journalPath())
+		if err != nil {
+			return s.notInterrupted()
+		}
+		if j == nil {
+			return &Error{Code: InvalidParams, Message: "no restore was interrupted in this work tree", Command: "checkpoint list"}
+		}
+		if r.Check != nil {
+			if err := r.Check(ctx); err != nil {
+				return err
+			}
+		}
+		res, err = s.finish(ctx, *j, r)
+		return err
+	})
+	return res, err
+}
+
+func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) (RestoreResult, error) {
+	res := RestoreResult{N: j.N, Turn: j.Turn}
+	run, done, err := s.newRun(ctx, j.RunID, r.Progress)
+	if err != nil {
+		return res, err
+	}
+	defer done()
+	strange, err := run.CleanUp(ctx, j.Ops)
+	if err != nil {
+		return res, err
+	}
+	todo, others, err := s.split(ctx, run, j, r.Abort)
+	if err != nil {
+		return res, err
+	}
+	if strange = append(strange, others...); len(strange) > 0 {
+		return res, &Error{
+			Code: ChangedMeanwhile, Paths: strange, Message: fmt.Sprintf("%d files hold neither what was there before the restore nor what it wanted: %s", len(strange), quoted(strange)),
+			Detail: "copy these files away and remove them, then run the command again",
+		}
+	}
+	verb := "continuing"
+	if r.Abort {
+		verb = "aborting"
+	}
+	l, err := s.look(ctx, j.Pane, nil)
+	if err != nil {
+		return res, err
+	}
+	safety := &Checkpoint{
+		Kind: KindSafety, Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Turn: j.Turn,
+		Label: fmt.Sprintf("before %s the restore of checkpoint %d", verb, j.N),
+	}
+	if err := s.record(ctx, l, safety, []int{j.N, j.Safety}); err != nil {
+		return res, err
+	}
+	res.Safety = safety
+	if _, err := run.Apply(ctx, todo); err != nil {
+		return res, s.interrupted(&j, err)
+	}
+	if r.Abort {
+		j.After, j.Ops = []byte(`{"back":true}`), restore.Reverse(j.Ops)
+	}
+	for _, op := range todo {
+		if op.New.Absent() {
+			res.Removed = append(res.Removed, op.Path)
+		} else {
+			res.Written = append(res.Written, op.Path)
+		}
+	}
+	return res, s.settle(ctx, &res, j)
+}
+
+// split tells which ops are still to be done, and which paths hold something
+// else than they should.
+func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, abort bool) (todo []restore.Op, others []string, err error) {
+	ops := j.Ops
+	if abort {
+		ops = restore.Reverse(ops)
+	}
+	for _, op := range ops {
+		isNew, err := run.Holds(ctx, op.Path, op.New)
+		if err != nil {
+			return nil, nil, err
+		}
+		if isNew {
+			continue
+		}
+		isOld, err := run.Holds(ctx, op.Path, op.Old)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !isOld {
+			others = append(others, op.Path)
+			continue
+		}
+		todo = append(todo, op)
+	}
+	return todo, others, nil
+}
+
+func quoted(paths []string) string {
+	out := ""
+	for i, p := range quoteSome(paths, 5) {
+		if i > 0 {
+			out += ", "
+		}
+		out += p
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+)
+
+// PaneInfo is what the refs know of a pane, also of one that is gone.
+type PaneInfo struct {
+	Pane
+	Worktree    string
+	HighestN    int
+	HighestTurn int
+	NotSaved    []NotSaved
+	Checkpoints []Checkpoint // by number
+}
+
+// List reads the checkpoints of a pane.
+func (s *Store) List(ctx context.Context, pane string) (PaneInfo, error) {
+	if err := checkPane(pane); err != nil {
+		return PaneInfo{}, err
+	}
+	h, err := s.readRefs(ctx, pane)
+	if err != nil {
+		return PaneInfo{}, asError(err)
+	}
+	return h.info(h.pane, h.checkpoints), nil
+}
+
+func (h *held) info(p paneState, list []Checkpoint) PaneInfo {
+	return PaneInfo{
+		Pane: p.Pane, Worktree: p.Worktree, HighestN: p.HighestN, HighestTurn: p.HighestTurn, NotSaved: p.NotSaved, Checkpoints: list,
+	}
+}
+
+// ListAll reads the checkpoints of every pane of the repository, by pane id.
+func (s *Store) ListAll(ctx context.Context) ([]PaneInfo, error) {
+	h, err := s.readRefs(ctx, "")
+	if err != nil {
+		return nil, asError(err)
+	}
+	byID := map[string]*PaneInfo{}
+	var order []string
+	add := func(id string) *PaneInfo {
+		if byID[id] == nil {
+			byID[id] = &PaneInfo{Pane: Pane{ID: id}}
+			order = append(order, id)
+		}
+		return byID[id]
+	}
+	for _, p := range h.panes {
+		*add(p.ID) = h.info(p, nil)
+	}
+	for _, c := range h.checkpoints {
+		info := add(c.Pane.ID)
+		info.Checkpoints = append(info.Checkpoints, c)
+		if info.Window == "" {
+			info.Pane, info.Worktree = c.Pane, c.Worktree
+		}
+	}
+	slices.Sort(order)
+	out := make([]PaneInfo, 0, len(order))
+	for _, id := range order {
+		out = append(out, *byID[id])
+	}
+	return out, nil
+}
+
+// Get reads checkpoint n of a pane; 0 is the newest.
+func (s *Store) Get(ctx context.Context, pane string, n int) (Checkpoint, error) {
+	if err := checkPane(pane); err != nil {
+		return Checkpoint{}, err
+	}
+	h, err := s.readRefs(ctx, pane)
+	if err != nil {
+		return Checkpoint{}, asError(err)
+	}
+	c, err := h.pick(n)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return *c, nil
+}
+
+// pick is find, where 0 is the newest checkpoint.
+func (h *held) pick(n int) (*Checkpoint, error) {
+	if n == 0 {
+		if last := h.last(); last != nil {
+			return last, nil
+		}
+	}
+	return h.find(n)
+}
+
+// LeftOutAll is the complete list of what a checkpoint left out.
+func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error) {
+	if c.beside == "" {
+		return c.LeftOut, nil
+	}
+	entries, err := s.repo.TreeEntries(ctx, c.beside+"^{tree}")
+	if err != nil {
+		return nil, asError(err)
+	}
+	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Path == besideLeftOut })
+	if i < 0 {
+		return c.LeftOut, nil
+	}
+	data, err := s.readBlob(ctx, entries[i].ID)
+	if err != nil {
+		return nil, asError(err)
+	}
+	var list []LeftOut
+	for rec := range strings.SplitSeq(strings.TrimSuffix(string(data), "\x00"), "\x00") {
+		reason, path, ok := strings.Cut(rec, "\t")
+		if !ok || path == "" {
+			return nil, damaged(c.N, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
+		}
+		list = append(list, LeftOut{Path: path, Reason: reason})
+	}
+	return list, nil
+}
+
+func (s *Store) readBlob(ctx context.Context, id string) ([]byte, error) {
+	r, err := s.repo.ReadObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, _, err = r.Copy(id, &b)
+	if closeErr := r.Close(); err == nil {
+		err = closeErr
+	}
+	return b.Bytes(), err
+}

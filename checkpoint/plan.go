@@ -1,0 +1,304 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+// target is a tree to go to.
+type target struct {
+	tree    string
+	name    string    // "checkpoint 2", "the base of turn 3"
+	n       int       // the checkpoint's number; 0: none
+	leftOut []LeftOut // what the tree could not hold
+}
+
+// plan is what going from the work tree to a target means.
+type plan struct {
+	ops     []restore.Op
+	kept    []string // would be removed, but the target could not have known them
+	skipped []string // submodules and what the target left out
+	include []string // left out of the work tree's own tree, but about to be changed
+}
+
+// makePlan compares the work tree in l with to, at paths (empty: everywhere). It
+// returns an error for what must not be done, and changes nothing.
+func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []string) (*plan, error) {
+	changes, err := s.repo.ChangedEntries(ctx, l.made.Tree, to.tree)
+	if err != nil {
+		return nil, s.asDamaged(to, err)
+	}
+	p := &plan{}
+	for _, c := range changes {
+		if wanted(c.Path, paths) {
+			p.sort(c, to)
+		}
+	}
+	if err := restore.CheckOps(p.ops); err != nil {
+		return nil, damagedTarget(to, err.Error())
+	}
+	if err := s.haveObjects(ctx, p, to); err != nil {
+		return nil, err
+	}
+	if err := s.keepUnknown(ctx, l, p, to); err != nil {
+		return nil, err
+	}
+	if err := s.checkWay(ctx, l, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func wanted(file string, paths []string) bool {
+	if len(paths) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(paths, func(p string) bool { return under(file, strings.TrimSuffix(p, "/")) })
+}
+
+// under tells whether file is dir or lies below it.
+func under(file, dir string) bool {
+	return file == dir || strings.HasPrefix(file, dir+"/")
+}
+
+// sort makes an op of c, or skips it.
+func (p *plan) sort(c git.Change, to target) {
+	if slices.ContainsFunc(to.leftOut, func(l LeftOut) bool { return under(c.Path, l.Path) }) ||
+		c.NewMode == git.ModeGitlink || c.OldMode == git.ModeGitlink && c.NewMode == 0 {
+		p.skipped = append(p.skipped, c.Path)
+		return
+	}
+	op := restore.Op{Path: c.Path, Old: restore.File{Mode: c.OldMode, ID: c.OldID}, New: restore.File{Mode: c.NewMode, ID: c.NewID}}
+	if c.OldMode == 0 {
+		op.Old = restore.File{}
+	}
+	if c.NewMode == 0 {
+		op.New = restore.File{}
+	}
+	p.ops = append(p.ops, op)
+}
+
+func damagedTarget(to target, why string) error {
+	if to.n > 0 {
+		return damaged(to.n, why)
+	}
+	return &Error{Code: Damaged, Message: to.name + " is damaged: " + why, Command: "checkpoint list"}
+}
+
+func (s *Store) asDamaged(to target, err error) error {
+	var ge *git.Error
+	if errors.As(err, &ge) && ge.Code == 128 && !git.Stalled(err) {
+		return damagedTarget(to, err.Error())
+	}
+	return err
+}
+
+// haveObjects refuses when content that would be written is not in the store.
+func (s *Store) haveObjects(ctx context.Context, p *plan, to target) error {
+	var ids []string
+	where := map[string]string{}
+	for _, op := range p.ops {
+		if !op.New.Absent() {
+			ids = append(ids, op.New.ID)
+			where[op.New.ID] = op.Path
+		}
+	}
+	missing, err := s.repo.Missing(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return damagedTarget(to, fmt.Sprintf("object %s of %q is missing", missing[0], where[missing[0]]))
+	}
+	return nil
+}
+
+// keepUnknown takes the removals out of p that the target could not have known:
+// files that its own ignore rules ignore.
+func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) error {
+	var gone []string
+	rules := false
+	for _, op := range p.ops {
+		if op.New.Absent() {
+			gone = append(gone, op.Path)
+		}
+		rules = rules || path.Base(op.Path) == ".gitignore"
+	}
+	if len(gone) == 0 || !rules && !s.rulesDiffer(ctx, l, to) {
+		return nil
+	}
+	ignored, err := s.ignoredBy(ctx, to.tree, gone)
+	if err != nil {
+		return err
+	}
+	p.ops = slices.DeleteFunc(p.ops, func(op restore.Op) bool {
+		if op.New.Absent() && ignored[op.Path] {
+			p.kept = append(p.kept, op.Path)
+			return true
+		}
+		return false
+	})
+	return nil
+}
+
+// rulesDiffer tells whether the ignore files of the two trees differ anywhere,
+// also outside the paths that a restore is limited to.
+func (s *Store) rulesDiffer(ctx context.Context, l *looked, to target) bool {
+	changes, err := s.repo.ChangedEntries(ctx, l.made.Tree, to.tree)
+	return err != nil || slices.ContainsFunc(changes, func(c git.Change) bool { return path.Base(c.Path) == ".gitignore" })
+}
+
+// ignoredBy judges paths by the ignore files of a tree.
+func (s *Store) ignoredBy(ctx context.Context, tree string, paths []string) (map[string]bool, error) {
+	root, err := os.MkdirTemp(s.dir, "rules-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(root) }()
+	entries, err := s.repo.TreeEntries(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if path.Base(e.Path) != ".gitignore" || e.Mode != git.ModeFile && e.Mode != git.ModeExec || git.CheckPath(e.Path) != nil {
+			continue
+		}
+		data, err := s.readBlob(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(root, e.Path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return s.repo.Ignored(ctx, root, paths)
+}
+
+// checkWay refuses where something that no checkpoint holds stands in the way.
+func (s *Store) checkWay(ctx context.Context, l *looked, p *plan) error {
+	var blocked, ignored []string
+	ours := map[string]bool{} // paths of which the safety checkpoint has the content
+	for _, op := range p.ops {
+		if !op.Old.Absent() {
+			ours[op.Path] = true
+		}
+	}
+	for _, op := range p.ops {
+		if left := reasonAt(l.made.LeftOut, op.Path); left != "" {
+			switch left {
+			case snapshot.TooLarge, snapshot.TooMuchNew:
+				p.include = append(p.include, op.Path)
+			default:
+				blocked = append(blocked, op.Path)
+			}
+			continue
+		}
+		if op.New.Absent() || !op.Old.Absent() {
+			continue
+		}
+		found, err := s.inTheWay(op.Path, ours)
+		if err != nil {
+			return err
+		}
+		ignored = append(ignored, found...)
+	}
+	ignored = slices.DeleteFunc(ignored, func(f string) bool {
+		switch reasonAt(l.made.LeftOut, f) {
+		case snapshot.TooLarge, snapshot.TooMuchNew:
+			p.include = append(p.include, f)
+			return true
+		}
+		return false
+	})
+	slices.Sort(blocked)
+	switch {
+	case len(blocked) > 0:
+		return wouldOverwrite(blocked, "these are unreadable, nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
+	case len(ignored) > 0:
+		slices.Sort(ignored)
+		return wouldOverwrite(slices.Compact(ignored), "git ignores these, so no checkpoint holds them; move them out of the way, then restore again")
+	}
+	return nil
+}
+
+func wouldOverwrite(paths []string, detail string) error {
+	return &Error{
+		Code: WouldOverwrite, Message: "the restore would write over " + strings.Join(quoteSome(paths, 5), ", "),
+		Detail: detail, Paths: paths,
+	}
+}
+
+// quoteSome quotes the first n of paths for a message.
+func quoteSome(paths []string, n int) []string {
+	var out []string
+	for i, p := range paths {
+		if i == n {
+			return append(out, fmt.Sprintf("and %d more", len(paths)-n))
+		}
+		out = append(out, fmt.Sprintf("%q", p))
+	}
+	return out
+}
+
+// reasonAt says why the work tree's own tree does not hold file, or a folder
+// above it; empty: it does.
+func reasonAt(left []snapshot.LeftOut, file string) string {
+	i := slices.IndexFunc(left, func(l snapshot.LeftOut) bool { return under(file, l.Path) })
+	if i < 0 {
+		return ""
+	}
+	return left[i].Reason
+}
+
+// inTheWay names what stands where a new file is to be written and is not ours.
+func (s *Store) inTheWay(file string, ours map[string]bool) ([]string, error) {
+	st, above, err := restore.Stands(s.repo.Worktree, file)
+	switch {
+	case err != nil:
+		return nil, err
+	case above != "":
+		if ours[above] {
+			return nil, nil
+		}
+		return []string{above}, nil
+	case st == nil:
+		return nil, nil
+	case !st.IsDir():
+		return []string{file}, nil
+	}
+	return s.notOursBelow(file, ours)
+}
+
+// notOursBelow names the files below a folder that are not ours, 20 at most.
+func (s *Store) notOursBelow(dir string, ours map[string]bool) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(filepath.Join(s.repo.Worktree, dir), func(full string, d fs.DirEntry, err error) error {
+		if err != nil {
+			found = append(found, dir)
+			return fs.SkipAll
+		}
+		rel := strings.TrimPrefix(full, s.repo.Worktree+"/")
+		if !d.IsDir() && !ours[rel] {
+			if found = append(found, rel); len(found) >= maxNamed {
+				return fs.SkipAll
+			}
+		}
+		return nil
+	})
+	return found, err
+}

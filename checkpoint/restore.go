@@ -1,0 +1,402 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
+)
+
+// RestoreRequest says what to put back.
+type RestoreRequest struct {
+	Pane     Pane     // the pane whose checkpoint it is
+	N        int      // its number
+	Paths    []string // only these, literal, relative to the root; empty: all
+	DryRun   bool     // change nothing, take no safety checkpoint
+	Here     bool     // also when taken in another work tree or on another branch
+	Turn     int      // the pane's open or newest turn, for the safety checkpoint
+	State    string   // and its state
+	Progress func(done, total int64)
+	// Check is called under the lock, before anything is written: an error of it
+	// ends the restore with nothing changed. It may be nil.
+	Check func(ctx context.Context) error
+	// Step is called at every step boundary; an error of it ends the process's
+	// work on the spot, as a kill would. For tests; nil otherwise.
+	Step func(step string) error
+}
+
+// RestoreResult tells what was put back.
+type RestoreResult struct {
+	N         int         // the checkpoint; 0: a turn's base
+	Turn      int         // Undo, Redo: the turn
+	Safety    *Checkpoint // nil in a dry run
+	Written   []string
+	Removed   []string
+	Kept      []string // not removed: the target could not have known them
+	Skipped   []string // submodules, and what the target left out
+	HeadHolds string   // Undo: the commit of the turn that HEAD still holds
+	More      bool     // Undo, Redo: there is a further step
+	Notes     []string
+}
+
+// Restore makes the work tree what checkpoint N holds. It first saves the work
+// tree as a safety checkpoint; a refusal changes nothing. Ignored and left-out
+// files, the index and HEAD stay as they are.
+func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
+	res := RestoreResult{N: r.N}
+	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
+		return res, err
+	}
+	err := s.locked(ctx, func() error {
+		if err := s.notInterrupted(); err != nil {
+			return err
+		}
+		h, err := s.readRefs(ctx, r.Pane.ID)
+		if err != nil {
+			return err
+		}
+		c, err := h.sound(r.N)
+		if err != nil {
+			return err
+		}
+		to, err := s.targetOf(ctx, *c)
+		if err != nil {
+			return err
+		}
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, to, r.Paths, func(l *looked) error { return s.checkPlace(l, *c, r.Here) })
+		if err != nil {
+			return err
+		}
+		return s.carryOut(ctx, &res, l, p, job{action: "restore", to: to, request: r, label: fmt.Sprintf("before restoring checkpoint %d", r.N)})
+	})
+	return res, err
+}
+
+func (s *Store) targetOf(ctx context.Context, c Checkpoint) (target, error) {
+	left, err := s.LeftOutAll(ctx, c)
+	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, leftOut: left}, err
+}
+
+// checkPlace refuses a checkpoint of another work tree or another branch.
+func (s *Store) checkPlace(l *looked, c Checkpoint, here bool) error {
+	switch {
+	case here:
+		return nil
+	case c.Worktree != s.repo.Worktree:
+		return &Error{
+			Code: OtherWorktree, Message: fmt.Sprintf("checkpoint %d was taken in %s, not in %s", c.N, c.Worktree, s.repo.Worktree),
+			Detail: "add --here to restore it here all the same", Paths: []string{c.Worktree},
+		}
+	case c.Branch != l.head.Branch:
+		return &Error{
+			Code: HeadMoved, Message: fmt.Sprintf("checkpoint %d was taken on %s, HEAD is on %s now", c.N, branchName(c.Branch), branchName(l.head.Branch)),
+			Detail: "switch back first, or add --here to restore the files all the same",
+		}
+	}
+	return nil
+}
+
+func branchName(ref string) string {
+	if ref == "" {
+		return "no branch"
+	}
+	return "branch " + strings.TrimPrefix(ref, "refs/heads/")
+}
+
+// lookAndPlan looks at the work tree and plans the way to a target; a second
+// time when files of any size have to be in the safety checkpoint.
+func (s *Store) lookAndPlan(ctx context.Context, pane string, to target, paths []string, check func(*looked) error) (*looked, *plan, error) {
+	var include []string
+	for {
+		l, err := s.look(ctx, pane, include)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := check(l); err != nil {
+			return nil, nil, err
+		}
+		p, err := s.makePlan(ctx, l, to, paths)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(p.include) == 0 || len(include) > 0 && !hasNew(p.include, include) {
+			return l, p, nil
+		}
+		include = append(include, p.include...)
+	}
+}
+
+func hasNew(list, known []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return !slices.Contains(known, p) })
+}
+
+// job is what a plan is carried out for.
+type job struct {
+	action  string
+	to      target
+	request RestoreRequest
+	label   string // of the safety checkpoint
+	turn    int
+	undone  []undone // undo, redo: what the pane's ref says afterwards; Left is filled in
+}
+
+// after is what is noted once the files are in place.
+type after struct {
+	Undone  []undone `json:"undone"`
+	N       int      `json:"n"`
+	Partial bool     `json:"partial"`
+	Back    bool     `json:"back,omitempty"` // the restore was taken back: what was undone stays so
+}
+
+// carryOut saves the safety checkpoint and changes the files.
+func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan, j job) error {
+	res.Kept, res.Skipped = p.kept, p.skipped
+	for _, op := range p.ops {
+		if op.New.Absent() {
+			res.Removed = append(res.Removed, op.Path)
+		} else {
+			res.Written = append(res.Written, op.Path)
+		}
+	}
+	if j.request.DryRun {
+		return nil
+	}
+	if j.request.Check != nil {
+		if err := j.request.Check(ctx); err != nil {
+			return err
+		}
+	}
+	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
+	if err := s.record(ctx, l, safety, []int{j.to.n}); err != nil {
+		return err
+	}
+	res.Safety = safety
+	note, err := json.Marshal(after{Undone: j.undone, N: j.to.n, Partial: len(j.request.Paths) > 0})
+	if err != nil {
+		return err
+	}
+	journal := restore.Journal{
+		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
+		Turn: safety.Turn, N: j.to.n, Safety: safety.N, Started: s.now().UTC(), Ops: p.ops, After: note,
+	}
+	if len(p.ops) > 0 {
+		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
+			return err
+		}
+		if err := s.applyOrTakeBack(ctx, journal, j.request); err != nil {
+			return err
+		}
+	}
+	return s.settle(ctx, res, journal)
+}
+
+// runID makes temporary names that no other run has used.
+func runID(safety *Checkpoint) string { return safety.Pane.ID + strconv.Itoa(safety.N) }
+
+func (s *Store) journalPath() string { return filepath.Join(s.dir, "restore.json") }
+
+// applyOrTakeBack carries the ops of j out. When it has to stop, what was done
+// is taken back, so that nothing has changed; when even that cannot be done, the
+// journal stays, and the error says so.
+func (s *Store) applyOrTakeBack(ctx context.Context, j restore.Journal, r RestoreRequest) error {
+	run, closeRun, err := s.newRun(ctx, j.RunID, r.Progress)
+	if err != nil {
+		return err
+	}
+	defer closeRun()
+	run.Step = r.Step
+	done, err := run.Apply(ctx, j.Ops)
+	if err == nil {
+		return nil
+	}
+	if r.Step != nil && errors.Is(err, ErrStopped) {
+		return err
+	}
+	back := context.WithoutCancel(ctx)
+	taken := make([]restore.Op, 0, len(done))
+	for _, i := range done {
+		taken = append(taken, j.Ops[i])
+	}
+	run.Step, run.Progress = nil, nil
+	if _, backErr := run.Apply(back, restore.Reverse(taken)); backErr != nil {
+		return s.interrupted(&j, errors.Join(err, backErr))
+	}
+	if rmErr := restore.RemoveJournal(s.journalPath()); rmErr != nil {
+		return errors.Join(err, rmErr)
+	}
+	return stopped(err)
+}
+
+// ErrStopped is what a Step returns to end a restore as a kill would.
+var ErrStopped = errors.New("stopped")
+
+// stopped gives the error of a run that was taken back its code.
+func stopped(err error) error {
+	var pe *restore.PathError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	switch {
+	case errors.Is(err, restore.ErrChanged), errors.Is(err, restore.ErrBlocked):
+		return &Error{
+			Code: ChangedMeanwhile, Message: fmt.Sprintf("%q was changed while the restore ran; nothing was restored", pe.Path),
+			Detail: "stop what writes there, then restore again", Paths: []string{pe.Path}, Err: err,
+		}
+	case isNoSpace(err):
+		return &Error{
+			Code: DiskFull, Message: fmt.Sprintf("no room on the disk to write %q; nothing was restored", pe.Path),
+			Detail: "make room, then restore again; the safety checkpoint stays", Paths: []string{pe.Path}, Err: err,
+		}
+	}
+	return &Error{
+		Code: GitFailed, Message: fmt.Sprintf("cannot write %q: %v; nothing was restored", pe.Path, pe.Err),
+		Detail: "make the file writable, then restore again", Paths: []string{pe.Path}, Err: err,
+	}
+}
+
+// newRun makes a run over the work tree.
+func (s *Store) newRun(ctx context.Context, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
+	settings, err := s.repo.Settings(ctx, `^core\.filemode$`)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The reader waits while files are written: silence of it means nothing.
+	patient := s.repo.With(s.repo.Git().WithStall(24 * time.Hour))
+	objects, err := patient.ReadObjects(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, nil, err
+	}
+	run := &restore.Run{
+		Root: s.repo.Worktree, ID: id, IDLen: s.repo.IDLen, Objects: objects, Hasher: s.repo,
+		FileMode: settings["core.filemode"] != "false", Progress: progress,
+	}
+	return run, func() { _ = objects.Close() }, nil
+}
+
+// settle checks the work tree against what was wanted, notes what the restore
+// left, and ends the journal.
+func (s *Store) settle(ctx context.Context, res *RestoreResult, j restore.Journal) error {
+	l, err := s.look(ctx, j.Pane, nil)
+	if err != nil {
+		return err
+	}
+	differ, err := s.differing(ctx, l.made.Tree, j.Ops)
+	if err != nil {
+		return err
+	}
+	for _, p := range differ {
+		res.Notes = append(res.Notes, fmt.Sprintf("%q was changed again right after it was restored", p))
+	}
+	var note after
+	if err := json.Unmarshal(j.After, &note); err != nil {
+		return fmt.Errorf("%w: %w", restore.ErrJournal, err)
+	}
+	state := l.pane
+	state.Restored, state.RestoredN = l.made.Tree, note.N
+	if !note.Back {
+		state.Undone = note.Undone
+	}
+	for i := range state.Undone {
+		if state.Undone[i].Left == "" {
+			state.Undone[i].Left = l.made.Tree
+		}
+	}
+	if state.Worktree == "" {
+		state.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
+		state.Worktree = s.repo.Worktree
+	}
+	if err := s.writePane(ctx, &l.held.pane, state, nil); err != nil {
+		return err
+	}
+	left := newest{Tree: l.made.Tree, Pane: j.Pane}
+	if c := l.holder(left.Tree); c != nil {
+		left.Ref, left.Commit = c.Ref, c.Commit
+	}
+	if err := s.writeNewest(left); err != nil {
+		return err
+	}
+	return restore.RemoveJournal(s.journalPath())
+}
+
+// differing names the paths of ops at which tree is not what they wanted. Only
+// the kind and the content count: a file's conversion may have changed.
+func (s *Store) differing(ctx context.Context, tree string, ops []restore.Op) ([]string, error) {
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	run, done, err := s.newRun(ctx, "check", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var out []string
+	for _, op := range ops {
+		ok, err := run.Holds(ctx, op.Path, op.New)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			out = append(out, op.Path)
+		}
+	}
+	return out, nil
+}
+
+// InterruptedRestore describes a restore that was killed in a work tree.
+type InterruptedRestore struct {
+	Pane   Pane
+	Action string
+	N      int
+	Safety int
+}
+
+// Interrupted tells whether a restore was killed in this work tree; nil: none.
+func (s *Store) Interrupted() (*InterruptedRestore, error) {
+	j, err := restore.ReadJournal(s.journalPath())
+	if err != nil || j == nil {
+		return nil, err
+	}
+	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Action: j.Action, N: j.N, Safety: j.Safety}, nil
+}
+
+func (s *Store) notInterrupted() error {
+	j, err := restore.ReadJournal(s.journalPath())
+	if err != nil {
+		return &Error{Code: Interrupted, Message: err.Error(), Detail: "the file names the safety checkpoint; restore that one by hand once the file is moved away", Err: err}
+	}
+	if j == nil {
+		return nil
+	}
+	return s.interrupted(j, nil)
+}
+
+func (s *Store) interrupted(j *restore.Journal, cause error) error {
+	what := "a restore"
+	if j.N > 0 {
+		what = fmt.Sprintf("a restore of checkpoint %d", j.N)
+	}
+	msg := what + " was interrupted in this work tree"
+	if cause != nil {
+		msg = fmt.Sprintf("%s: %v", msg, cause)
+	}
+	return &Error{
+		Code: Interrupted, Message: msg, Command: "checkpoint restore --continue", Numbers: []int{j.Safety}, Err: cause,
+		Detail: "--continue finishes it, --abort goes back to the files as they were before",
+	}
+}
+
+// headHolds names the commit that a turn made and HEAD still has.
+func headHolds(c Checkpoint, head git.Head) string {
+	if c.Base == nil || c.Head == "" || c.Head == c.Base.Head || head.Commit != c.Head {
+		return ""
+	}
+	return c.Head
+}

@@ -1,0 +1,397 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+// refTries is how often a save starts over when another process took its number.
+const refTries = 20
+
+// looked is the work tree as it is now, with what the refs say.
+type looked struct {
+	*held
+	head   git.Head
+	newest newest // as recorded; Tree empty: not known
+	made   snapshot.Result
+}
+
+// look makes the tree of the work tree. The lock is held. Paths in include are
+// taken whatever their size.
+func (s *Store) look(ctx context.Context, pane string, include []string) (*looked, error) {
+	head, err := s.repo.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, _ := s.readNewest()
+	refs, err := s.readRefs(ctx, pane, last.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if last.Ref != "" && refs.extra[last.Ref] != last.Commit {
+		last = newest{}
+	}
+	l := &looked{held: refs, head: head, newest: last}
+	limits := s.limits()
+	l.made, err = s.maker.Make(ctx, snapshot.Request{
+		Head: head, Include: include, Reachable: l.reachable,
+		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
+	})
+	return l, err
+}
+
+// reachable tells whether a ref holds tree.
+func (l *looked) reachable(tree string) bool {
+	if tree == l.head.Tree || tree == l.newest.Tree && l.newest.Ref != "" {
+		return true
+	}
+	return l.holder(tree) != nil
+}
+
+// holder gives the newest sound checkpoint of the pane with that tree, or nil.
+func (l *held) holder(tree string) *Checkpoint {
+	for i := len(l.checkpoints) - 1; i >= 0; i-- {
+		if c := &l.checkpoints[i]; c.Tree == tree && c.Damaged == "" {
+			return c
+		}
+	}
+	return nil
+}
+
+// previous is the tree that a start is compared with: the newest checkpoint of
+// this work tree by any pane, what the last restore left, else HEAD.
+func (s *Store) previous(ctx context.Context, l *looked) (string, error) {
+	if l.newest.Tree != "" {
+		return l.newest.Tree, nil
+	}
+	all, err := s.readRefs(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	var latest *Checkpoint
+	for i := range all.checkpoints {
+		c := &all.checkpoints[i]
+		if c.Worktree == s.repo.Worktree && c.Damaged == "" && (latest == nil || c.At.After(latest.At)) {
+			latest = c
+		}
+	}
+	if latest == nil {
+		return s.headTree(ctx, l.head)
+	}
+	l.newest = newest{Tree: latest.Tree, Ref: latest.Ref, Commit: latest.Commit, Pane: latest.Pane.ID}
+	return latest.Tree, nil
+}
+
+func (s *Store) headTree(ctx context.Context, head git.Head) (string, error) {
+	if head.Tree != "" {
+		return head.Tree, nil
+	}
+	return s.emptyTree(ctx)
+}
+
+// Begin notes the base of a turn that starts now: HEAD and the tree on disk.
+// When the tree is not that of the newest checkpoint of this work tree, it is
+// saved as kind start first, if the request says so.
+func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) {
+	var res BeginResult
+	err := s.locked(ctx, func() error {
+		l, err := s.look(ctx, r.Pane.ID, nil)
+		if err != nil {
+			return err
+		}
+		previous, err := s.previous(ctx, l)
+		if err != nil {
+			return err
+		}
+		if r.SaveStart && l.made.Tree != previous {
+			c := &Checkpoint{
+				Kind: KindStart, Pane: r.Pane, Turn: r.Turn, Agent: r.Agent,
+				Label: fmt.Sprintf("edits before turn %d", r.Turn),
+			}
+			if err := s.record(ctx, l, c, nil); err != nil {
+				return err
+			}
+			res.Start = c
+		}
+		res.Base = s.nameBase(ctx, l, res.Start)
+		return nil
+	})
+	return res, err
+}
+
+// nameBase says what the tree in l is, for people.
+func (s *Store) nameBase(ctx context.Context, l *looked, start *Checkpoint) Base {
+	b := Base{Head: l.head.Commit, Tree: l.made.Tree}
+	holder := l.holder(b.Tree)
+	switch {
+	case start != nil:
+		b.Number = start.N
+	case holder != nil && holder == l.last():
+		b.Number = holder.N
+	case b.Tree == l.pane.Restored && l.pane.RestoredN > 0:
+		b.Name = fmt.Sprintf("the work tree after restoring %d", l.pane.RestoredN)
+	case l.head.Commit != "" && b.Tree == l.head.Tree:
+		b.Name = "HEAD " + short(l.head.Commit)
+	case holder != nil:
+		b.Number = holder.N
+	default:
+		b.Name = "the work tree before the turn"
+		if empty, err := s.emptyTree(ctx); err == nil && b.Tree == empty {
+			b.Name = "an empty tree"
+		}
+	}
+	if b.Number > 0 {
+		b.Name = fmt.Sprintf("checkpoint %d", b.Number)
+	}
+	return b
+}
+
+func short(id string) string { return id[:min(7, len(id))] }
+
+// Save saves the work tree. A turn whose tree is that of its base, or of a
+// checkpoint of the same turn, saves nothing unless the request says Always.
+func (s *Store) Save(ctx context.Context, r SaveRequest) (SaveResult, error) {
+	var res SaveResult
+	if err := checkPane(r.Pane.ID); err != nil {
+		return res, err
+	}
+	err := s.locked(ctx, func() error {
+		l, err := s.look(ctx, r.Pane.ID, nil)
+		if err != nil {
+			return err
+		}
+		res, err = s.save(ctx, l, r)
+		return err
+	})
+	return res, err
+}
+
+func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult, error) {
+	res := SaveResult{Tree: l.made.Tree}
+	if !r.Always {
+		same, err := s.unchanged(ctx, l, r)
+		if err != nil || same {
+			return res, err
+		}
+	}
+	c := &Checkpoint{
+		Kind: r.Kind, Pane: r.Pane, Turn: r.Turn, State: r.State, Label: Label(r.Label), Base: r.Base,
+		Agent: r.Agent, AgentSession: r.AgentSession, Transcript: r.Transcript, Late: r.Late,
+	}
+	if err := s.record(ctx, l, c, nil); err != nil {
+		return res, err
+	}
+	res.Checkpoint = c
+	return res, nil
+}
+
+// unchanged tells whether there is nothing to save.
+func (s *Store) unchanged(ctx context.Context, l *looked, r SaveRequest) (bool, error) {
+	last := l.last()
+	if last != nil && last.Kind == r.Kind && last.Turn == r.Turn && last.Tree == l.made.Tree {
+		return true, nil
+	}
+	if r.Base != nil {
+		return r.Base.Tree == l.made.Tree, nil
+	}
+	if last != nil {
+		return last.Tree == l.made.Tree, nil
+	}
+	head, err := s.headTree(ctx, l.head)
+	return head == l.made.Tree, err
+}
+
+// record writes the tree in l as checkpoint c, whose number, commit and further
+// facts are filled in, and lets go of what is past the limits. The numbers in
+// pinned stay. The lock is held.
+func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []int) error {
+	if err := checkPane(c.Pane.ID); err != nil {
+		return err
+	}
+	c.Tree, c.Head, c.Branch, c.Worktree, c.At = l.made.Tree, l.head.Commit, l.head.Branch, s.repo.Worktree, s.now().UTC()
+	c.LeftOutCount = len(l.made.LeftOut)
+	c.LeftOut = nil
+	for _, left := range l.made.LeftOut[:min(maxNamed, len(l.made.LeftOut))] {
+		c.LeftOut = append(c.LeftOut, LeftOut{Path: left.Path, Reason: left.Reason})
+	}
+	parents, roles, err := s.parents(ctx, l, c)
+	if err != nil {
+		return err
+	}
+	for try := range refTries {
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+		err := s.commit(ctx, l, c, parents, roles, pinned)
+		if err == nil {
+			l.checkpoints = append(l.checkpoints, *c)
+			l.newest = newest{Tree: c.Tree, Ref: c.Ref, Commit: c.Commit, Pane: c.Pane.ID}
+			return s.writeNewest(l.newest)
+		}
+		if !errors.Is(err, git.ErrRefMoved) {
+			return err
+		}
+		if l.held, err = s.readRefs(ctx, c.Pane.ID); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("take a number: %w", git.ErrRefMoved)
+}
+
+// pause waits a little longer before each further try.
+func pause(ctx context.Context, try int) error {
+	if try == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+		return nil
+	}
+}
+
+// parents makes the commits that c needs beside HEAD, and says what each is.
+func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, roles []string, err error) {
+	if c.Head != "" {
+		ids, roles = append(ids, c.Head), append(roles, roleHead)
+	}
+	if b := c.Base; b != nil && b.Tree != l.head.Tree && l.holder(b.Tree) == nil {
+		id, err := s.wrap(ctx, b.Tree, "base of a turn\n")
+		if err != nil {
+			return nil, nil, err
+		}
+		ids, roles = append(ids, id), append(roles, roleBase)
+		c.hasBaseParent = true
+	}
+	if c.LeftOutCount > 0 {
+		if c.beside, err = s.writeBeside(ctx, l.made.LeftOut); err != nil {
+			return nil, nil, err
+		}
+		ids, roles = append(ids, c.beside), append(roles, roleBeside)
+	}
+	return ids, roles, nil
+}
+
+// wrap makes a commit without parents that holds tree.
+func (s *Store) wrap(ctx context.Context, tree, message string) (string, error) {
+	return s.repo.WriteCommit(ctx, git.CommitSpec{Tree: tree, Name: identityName, Email: identityEmail, When: s.now(), Message: message})
+}
+
+// commit gives c its number and puts it under its ref, in one transaction with
+// the pane's own ref and the removal of what is past the limits.
+func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, roles []string, pinned []int) error {
+	state := l.pane
+	state.HighestN++
+	state.HighestTurn = max(state.HighestTurn, c.Turn)
+	key := state.Key
+	state.Pane, state.Worktree = c.Pane, s.repo.Worktree
+	if state.Key == "" {
+		state.Key = key
+	}
+	if c.Kind == KindTurn || c.Kind == KindStart {
+		state.Undone = nil
+	}
+	c.N = state.HighestN
+	c.Ref = checkpointRef(c.Pane.ID, c.N)
+	var err error
+	c.Commit, err = s.repo.WriteCommit(ctx, git.CommitSpec{
+		Tree: c.Tree, Parents: parents, Name: identityName, Email: identityEmail, When: c.At, Message: describe(c, roles),
+	})
+	if err != nil {
+		return err
+	}
+	changes := []git.RefChange{{Name: c.Ref, New: c.Commit}}
+	for _, old := range s.expired(append(append([]Checkpoint(nil), l.checkpoints...), *c), pinned) {
+		changes = append(changes, git.RefChange{Name: old.Ref, Old: old.Commit})
+	}
+	return s.writePane(ctx, &l.held.pane, state, changes)
+}
+
+// writePane moves the pane's ref to state, with further changes in the same
+// transaction, and updates *now.
+func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, changes []git.RefChange) error {
+	empty, err := s.emptyTree(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := s.repo.WriteCommit(ctx, git.CommitSpec{
+		Tree: empty, Name: identityName, Email: identityEmail, When: s.now(), Message: state.message(),
+	})
+	if err != nil {
+		return err
+	}
+	if id != now.commit {
+		changes = append(changes, git.RefChange{Name: panesRoot + state.ID, Old: now.commit, New: id})
+	}
+	if err := s.repo.UpdateRefs(ctx, changes); err != nil {
+		return err
+	}
+	state.commit = id
+	*now = state
+	return nil
+}
+
+// writeBeside keeps the complete list of left-out paths.
+func (s *Store) writeBeside(ctx context.Context, left []snapshot.LeftOut) (string, error) {
+	var b strings.Builder
+	for _, l := range left {
+		b.WriteString(l.Reason + "\t" + l.Path + "\x00")
+	}
+	id, err := s.repo.WriteBlob(ctx, []byte(b.String()))
+	if err != nil {
+		return "", err
+	}
+	w, err := s.repo.WriteTrees(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := w.Write([]git.Entry{{Path: besideLeftOut, Mode: git.ModeFile, ID: id}})
+	if err := errors.Join(err, w.Close()); err != nil {
+		return "", err
+	}
+	return s.wrap(ctx, tree, "kept beside a checkpoint\n")
+}
+
+// besideLeftOut is the name of the complete list in the tree kept beside.
+const besideLeftOut = "left-out"
+
+// NoteNotSaved records that a turn of a pane has no checkpoint although it
+// should. It needs no look at the work tree.
+func (s *Store) NoteNotSaved(ctx context.Context, pane Pane, note NotSaved) error {
+	if err := checkPane(pane.ID); err != nil {
+		return err
+	}
+	return s.locked(ctx, func() error {
+		h, err := s.readRefs(ctx, pane.ID)
+		if err != nil {
+			return err
+		}
+		state := h.pane
+		if state.Worktree == "" {
+			state.Pane, state.Worktree = pane, s.repo.Worktree
+		}
+		note.Reason = Label(note.Reason)
+		state.NotSaved = append(state.NotSaved, note)
+		state.HighestTurn = max(state.HighestTurn, note.Turn)
+		return s.writePane(ctx, &h.pane, state, nil)
+	})
+}
+
+// HighestTurn is the highest turn of a pane that its refs know of; 0: none.
+func (s *Store) HighestTurn(ctx context.Context, paneID string) (int, error) {
+	if err := checkPane(paneID); err != nil {
+		return 0, err
+	}
+	h, err := s.readRefs(ctx, paneID)
+	if err != nil {
+		return 0, asError(err)
+	}
+	return h.pane.HighestTurn, nil
+}

@@ -1,0 +1,210 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/snapshot/scan"
+)
+
+// Options say which work tree a Store is for and how it saves.
+type Options struct {
+	Dir    string   // a directory of the work tree
+	Env    []string // the environment, as os.Environ gives it; git gets a part of it
+	Git    *git.Git // a git found before; nil: look for one in Env
+	Limits func() Limits
+	Now    func() time.Time // nil: time.Now
+	// AllowHome allows a work tree at the home directory or at the root of the
+	// file system.
+	AllowHome bool
+}
+
+// Limits bound what is saved and kept.
+type Limits struct {
+	Keep            int   // turns per pane
+	MaxUntracked    int64 // bytes of one untracked file; negative: no limit
+	MaxNewUntracked int64 // bytes of all new untracked files of one save; negative: no limit
+}
+
+// DefaultLimits are the limits without a configuration.
+func DefaultLimits() Limits {
+	return Limits{Keep: 50, MaxUntracked: 50_000_000, MaxNewUntracked: 500_000_000}
+}
+
+// Store holds the checkpoints of one work tree.
+type Store struct {
+	repo   *git.Repo
+	dir    string // <common git dir>/turnback/trees/<name>
+	limits func() Limits
+	now    func() time.Time
+	maker  snapshot.Maker
+	table  *scan.Scanner
+
+	mu    sync.Mutex
+	empty string // the empty tree's id, once asked for
+}
+
+// Open finds the work tree that o.Dir is in. It fails with NotRepo outside of
+// one, and for a work tree at the home directory or the root of the file system
+// unless that is allowed.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	g := o.Git
+	if g == nil {
+		var err error
+		if g, err = git.Find(ctx, git.FindOptions{Env: o.Env}); err != nil {
+			return nil, &Error{Code: GitFailed, Message: err.Error(), Detail: "install git, or name it in the config: git = \"/path/to/git\"", Err: err}
+		}
+	}
+	repo, err := g.Open(ctx, o.Dir)
+	if err != nil {
+		return nil, asError(err)
+	}
+	if err := checkRoot(repo.Worktree, envOf(o.Env, "HOME"), o.AllowHome); err != nil {
+		return nil, err
+	}
+	s := &Store{repo: repo, limits: o.Limits, now: o.Now, dir: treeDir(repo)}
+	if s.limits == nil {
+		s.limits = DefaultLimits
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.table = scan.New(scan.Options{Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }})
+	s.maker = s.table
+	return s, nil
+}
+
+// checkRoot refuses a work tree that is somebody's whole home.
+func checkRoot(root, home string, allow bool) error {
+	if allow {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	if root != home && root != "/" {
+		return nil
+	}
+	return &Error{
+		Code: NotRepo, Message: fmt.Sprintf("%s is a home directory or the root of the file system: no checkpoints are taken there", root),
+		Detail: "set allow_home = true under [agents.checkpoints] in the config to take them all the same",
+	}
+}
+
+// treeDir is the folder of our own for a work tree; its name is that of the
+// work tree's administrative folder, which is unique in the repository.
+func treeDir(repo *git.Repo) string {
+	name := "main"
+	if repo.GitDir != repo.CommonDir {
+		name = "linked-" + filepath.Base(repo.GitDir)
+	}
+	return filepath.Join(repo.CommonDir, "turnback", "trees", name)
+}
+
+// Worktree is the root of the work tree, symbolic links resolved.
+func (s *Store) Worktree() string { return s.repo.Worktree }
+
+// CommonDir is the repository's git directory, shared by all its work trees.
+func (s *Store) CommonDir() string { return s.repo.CommonDir }
+
+// Persist writes what the next process can use to be faster. Call it when idle
+// and before exit.
+func (s *Store) Persist() error { return s.table.Persist() }
+
+// locked runs f while no other process or goroutine works on this tree.
+func (s *Store) locked(ctx context.Context, f func() error) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return asError(fmt.Errorf("make a folder in the git directory: %w", err))
+	}
+	unlock, err := lockFile(ctx, filepath.Join(s.dir, "lock"))
+	if err != nil {
+		return asError(fmt.Errorf("lock the work tree: %w", err))
+	}
+	defer unlock()
+	return asError(f())
+}
+
+// newest is the tree that the next start of a turn is compared with. It is a
+// cache beside the refs: when it is lost, the refs are searched.
+type newest struct {
+	Tree   string `json:"tree"`
+	Ref    string `json:"ref"` // the checkpoint that holds Tree; empty after a restore of paths
+	Commit string `json:"commit"`
+	Name   string `json:"name,omitempty"` // "the work tree after restoring 1"
+	Pane   string `json:"pane"`
+}
+
+func (s *Store) newestPath() string { return filepath.Join(s.dir, "newest.json") }
+
+func (s *Store) readNewest() (newest, bool) {
+	var n newest
+	data, err := os.ReadFile(s.newestPath())
+	if err != nil || json.Unmarshal(data, &n) != nil || n.Tree == "" {
+		return newest{}, false
+	}
+	return n, true
+}
+
+func (s *Store) writeNewest(n newest) error {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return writeFile(s.newestPath(), data)
+}
+
+// emptyTree is the id of the tree without entries.
+func (s *Store) emptyTree(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.empty == "" {
+		var err error
+		if s.empty, err = s.repo.EmptyTree(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.empty, nil
+}
+
+// writeFile replaces a file of our own as a whole.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// checkPane refuses ids that could not be part of a ref's name.
+func checkPane(id string) error {
+	if !regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`).MatchString(id) {
+		return &Error{Code: InvalidParams, Message: fmt.Sprintf("%.80q is no id of a pane", id), Detail: "ids are 1 to 64 of a-z, 0-9 and -"}
+	}
+	return nil
+}
+
+func envOf(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Undo takes back the newest turn of a pane that changed files and is not yet
+// taken back: the work tree becomes what it was at the turn's start. Files that
+// changed after the turn's end stop it. N, Paths and Here of the request are
+// not used.
+func (s *Store) Undo(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
+	return s.turnStep(ctx, r, s.undoStep)
+}
+
+// Redo puts the turn forward again that was taken back last, as long as nothing
+// has changed since.
+func (s *Store) Redo(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
+	return s.turnStep(ctx, r, s.redoStep)
+}
+
+// step is one way along the turns of a pane.
+type step struct {
+	job
+	expect string // the tree that the work tree must have: nothing was edited since
+	since  string // since what, for people
+	turn   Checkpoint
+	more   bool
+}
+
+func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(context.Context, *held) (step, error)) (RestoreResult, error) {
+	var res RestoreResult
+	if err := checkPane(r.Pane.ID); err != nil {
+		return res, err
+	}
+	err := s.locked(ctx, func() error {
+		if err := s.notInterrupted(); err != nil {
+			return err
+		}
+		h, err := s.readRefs(ctx, r.Pane.ID)
+		if err != nil {
+			return err
+		}
+		st, err := choose(ctx, h)
+		if err != nil {
+			return err
+		}
+		st.request = r
+		st.request.Paths = nil
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, st.to, nil, func(l *looked) error { return s.checkStep(ctx, l, st, r.Here) })
+		if err != nil {
+			return err
+		}
+		res.Turn, res.More, res.N = st.turn.Turn, st.more, st.to.n
+		if st.action == "undo" {
+			res.HeadHolds = headHolds(st.turn, l.head)
+		}
+		return s.carryOut(ctx, &res, l, p, st.job)
+	})
+	return res, err
+}
+
+// checkStep refuses when the place is another, or files changed since.
+func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) error {
+	if err := s.checkPlace(l, st.turn, here); err != nil {
+		return err
+	}
+	if l.made.Tree == st.expect {
+		return nil
+	}
+	changes, err := s.repo.ChangedEntries(ctx, st.expect, l.made.Tree)
+	if err != nil {
+		return err
+	}
+	paths := make([]string, 0, len(changes))
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return &Error{
+		Code: EditedSince, Message: fmt.Sprintf("files were changed since %s: %s", st.since, quoted(paths)), Paths: paths,
+		Detail:  "save them first, and restore a checkpoint by its number to go back all the same",
+		Command: "checkpoint list",
+	}
+}
+
+// undoStep finds the turn to take back.
+func (s *Store) undoStep(ctx context.Context, h *held) (step, error) {
+	isUndone := func(turn int) bool {
+		return slices.ContainsFunc(h.pane.Undone, func(u undone) bool { return u.Turn == turn })
+	}
+	turns := h.changedTurns()
+	at := slices.IndexFunc(turns, func(c Checkpoint) bool { return !isUndone(c.Turn) })
+	if at < 0 {
+		return step{}, nothingToUndo(h, turns, "every turn that changed files is taken back already")
+	}
+	c := turns[at]
+	if c.Damaged != "" {
+		return step{}, damaged(c.N, c.Damaged)
+	}
+	missing, err := s.repo.Missing(ctx, []string{c.Base.Tree})
+	if err != nil {
+		return step{}, err
+	}
+	if len(missing) > 0 {
+		return step{}, nothingToUndo(h, nil, fmt.Sprintf("base of turn %d was pruned", c.Turn))
+	}
+	left, err := s.LeftOutAll(ctx, c)
+	if err != nil {
+		return step{}, err
+	}
+	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
+	st.job = job{
+		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
+		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), leftOut: left},
+		undone: append(slices.Clone(h.pane.Undone), undone{Turn: c.Turn, N: c.N}),
+	}
+	return st, nil
+}
+
+// changedTurns gives the last checkpoint of every turn that changed files,
+// newest first.
+func (h *held) changedTurns() []Checkpoint {
+	var out []Checkpoint
+	for i := len(h.checkpoints) - 1; i >= 0; i-- {
+		c := h.checkpoints[i]
+		if c.Kind != KindTurn || c.Base == nil || c.Base.Tree == c.Tree {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(o Checkpoint) bool { return o.Turn == c.Turn }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// redoStep finds the turn to put forward again.
+func (s *Store) redoStep(ctx context.Context, h *held) (step, error) {
+	if len(h.pane.Undone) == 0 {
+		return step{}, &Error{Code: NothingToUndo, Message: "there is nothing to redo: no turn is taken back, or a new turn began since", Command: "checkpoint list"}
+	}
+	last := h.pane.Undone[len(h.pane.Undone)-1]
+	c, err := h.sound(last.N)
+	if err != nil {
+		return step{}, err
+	}
+	to, err := s.targetOf(ctx, *c)
+	if err != nil {
+		return step{}, err
+	}
+	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.pane.Undone) > 1}
+	st.job = job{
+		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
+		undone: slices.Clone(h.pane.Undone[:len(h.pane.Undone)-1]),
+	}
+	return st, nil
+}
+
+func nothingToUndo(h *held, turns []Checkpoint, why string) error {
+	e := &Error{Code: NothingToUndo, Message: "there is nothing to undo: " + why, Command: "checkpoint list"}
+	if len(turns) == 0 && len(h.checkpoints) == 0 {
+		e.Message = "there is nothing to undo: the pane has no checkpoints"
+	} else if len(turns) == 0 && why[0] == 'e' {
+		e.Message = "there is nothing to undo: no turn that is kept changed files"
+	}
+	for _, c := range turns {
+		e.Numbers = append(e.Numbers, c.N)
+	}
+	return e
+}

@@ -1,0 +1,226 @@
+package api
+
+import "time"
+
+// Base is what a turn started from.
+type Base struct {
+	Name string `json:"name"` // "checkpoint 2", "HEAD 1a2b3c4", "the work tree after restoring 1", "an empty tree"
+	Head string `json:"head"` // commit id; empty on an unborn branch
+	Tree string `json:"tree"`
+}
+
+// LeftOut is a path that a checkpoint does not hold.
+type LeftOut struct {
+	Path       string `json:"path"`                  // relative to the root
+	PathBase64 string `json:"path_base64,omitempty"` // set when Path is not UTF-8
+	Reason     string `json:"reason"`                // too large, unreadable, submodule, nested repository, filter, not a regular file
+}
+
+// Checkpoint is the saved state of a work tree.
+type Checkpoint struct {
+	N            int       `json:"n"`
+	Ref          string    `json:"ref"`
+	Commit       string    `json:"commit"`
+	Tree         string    `json:"tree"`
+	Head         string    `json:"head"` // empty on an unborn branch
+	Base         *Base     `json:"base,omitempty"`
+	Kind         string    `json:"kind"` // turn, start, safety, manual, conversation
+	Pane         string    `json:"pane"`
+	Window       string    `json:"window"`
+	Session      string    `json:"session"`
+	Turn         int       `json:"turn"`
+	State        string    `json:"state"` // empty for a start
+	Label        string    `json:"label"`
+	Worktree     string    `json:"worktree"`
+	At           time.Time `json:"at"` // UTC
+	Agent        string    `json:"agent,omitempty"`
+	AgentSession string    `json:"agent_session,omitempty"`
+	LeftOut      []LeftOut `json:"left_out"` // the first 20
+	LeftOutCount int       `json:"left_out_count"`
+	Late         bool      `json:"late"`
+	Damaged      string    `json:"damaged,omitempty"` // why it cannot be restored
+}
+
+// NotSaved is a turn without a checkpoint, with the reason.
+type NotSaved struct {
+	Pane   string    `json:"pane"`
+	Turn   int       `json:"turn"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+}
+
+// ListCheckpointsParams are the parameters of list-checkpoints.
+type ListCheckpointsParams struct {
+	Place
+	All bool `json:"all,omitempty"` // every pane of the repository, the gone ones too
+}
+
+// ListCheckpointsResult is the result of list-checkpoints: one flat list,
+// oldest first, also with All.
+type ListCheckpointsResult struct {
+	Pane                     // the target; with All only Worktree is set
+	Enabled     bool         `json:"enabled"`               // false: no checkpoints are taken
+	Notice      string       `json:"notice,omitempty"`      // why none can be taken here (not a git work tree)
+	Interrupted string       `json:"interrupted,omitempty"` // a restore was killed in this work tree; what to run
+	Checkpoints []Checkpoint `json:"checkpoints"`
+	NotSaved    []NotSaved   `json:"not_saved"`
+	Untrusted   bool         `json:"untrusted"`
+}
+
+// ShowCheckpointParams are the parameters of show-checkpoint.
+type ShowCheckpointParams struct {
+	Place
+	N int `json:"n"`
+}
+
+// ShowCheckpointResult is the result of show-checkpoint. LeftOutAll is the
+// complete list; the checkpoint itself holds the first 20.
+type ShowCheckpointResult struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+	LeftOutAll []LeftOut  `json:"left_out_all"`
+	Transcript string     `json:"transcript,omitempty"`
+	Untrusted  bool       `json:"untrusted"`
+}
+
+// CheckpointDiffParams are the parameters of checkpoint-diff. With neither N
+// nor From/To the newest checkpoint is meant.
+type CheckpointDiffParams struct {
+	Place
+	N        int      `json:"n,omitempty"`
+	From     int      `json:"from,omitempty"` // with To: compare two checkpoints
+	To       int      `json:"to,omitempty"`
+	Worktree bool     `json:"worktree,omitempty"` // compare N with the disk now
+	Paths    []string `json:"paths,omitempty"`    // literal, relative to the root
+	Stat     bool     `json:"stat,omitempty"`     // no hunks
+	Context  *int     `json:"context,omitempty"`  // 0 to 20, default 3
+	Binary   bool     `json:"binary,omitempty"`   // binary files as patches that git apply takes
+}
+
+// FileDiff is one file of a diff.
+type FileDiff struct {
+	Status  string `json:"status"` // A, M, D, R, T
+	Path    string `json:"path"`
+	OldPath string `json:"old_path,omitempty"` // R: the name before
+
+	PathBase64    string `json:"path_base64,omitempty"`     // set when Path is not UTF-8
+	OldPathBase64 string `json:"old_path_base64,omitempty"` // set when OldPath is not UTF-8
+
+	Added     int  `json:"added"`
+	Deleted   int  `json:"deleted"`
+	Binary    bool `json:"binary,omitempty"`
+	Submodule bool `json:"submodule,omitempty"`
+	Cut       bool `json:"cut,omitempty"` // its hunks are not in the patch, a limit was reached
+}
+
+// CheckpointDiffResult is the result of checkpoint-diff. Totals cover the whole
+// diff, also when the patch was cut.
+type CheckpointDiffResult struct {
+	Pane
+	Subject   string     `json:"subject"` // "Checkpoint 2", "Checkpoints 1..3"
+	Against   string     `json:"against"` // "checkpoint 1", "HEAD 1a2b3c4", "the work tree now"
+	Files     []FileDiff `json:"files"`
+	Added     int        `json:"added"`
+	Deleted   int        `json:"deleted"`
+	Patch     string     `json:"patch,omitempty"`
+	PatchB64  string     `json:"patch_base64,omitempty"` // set when the patch is not UTF-8
+	Cut       bool       `json:"cut,omitempty"`
+	Note      string     `json:"note,omitempty"` // base of turn N was pruned
+	Untrusted bool       `json:"untrusted"`
+}
+
+// RestoreCheckpointParams are the parameters of restore-checkpoint.
+type RestoreCheckpointParams struct {
+	Place
+	N      int      `json:"n"`
+	Paths  []string `json:"paths,omitempty"`
+	DryRun bool     `json:"dry_run,omitempty"`
+	Force  bool     `json:"force,omitempty"` // also while an agent works in the tree
+	Here   bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+}
+
+// FinishRestoreParams are the parameters of continue-restore and abort-restore.
+type FinishRestoreParams struct {
+	Place
+	Force bool `json:"force,omitempty"`
+}
+
+// UndoParams are the parameters of undo and redo.
+type UndoParams struct {
+	Place
+	DryRun bool `json:"dry_run,omitempty"`
+	Force  bool `json:"force,omitempty"`
+	Here   bool `json:"here,omitempty"`
+}
+
+// RestoreResult is the result of restore-checkpoint, undo, redo,
+// continue-restore and abort-restore.
+type RestoreResult struct {
+	Pane
+	N         int      `json:"n,omitempty"`    // the checkpoint restored
+	Turn      int      `json:"turn,omitempty"` // undo, redo: the turn taken back or put back
+	Action    string   `json:"action"`         // restore, undo, redo, continue, abort
+	DryRun    bool     `json:"dry_run,omitempty"`
+	Safety    int      `json:"safety,omitempty"` // the safety checkpoint; 0 in a dry run
+	Written   []string `json:"written"`
+	Removed   []string `json:"removed"`
+	Kept      []string `json:"kept"`    // files that N could not have known
+	Skipped   []string `json:"skipped"` // submodules, nested repositories and left-out paths
+	HeadHolds string   `json:"head_holds,omitempty"`
+	More      bool     `json:"more"` // undo, redo: there is a further step
+	Notes     []string `json:"notes,omitempty"`
+	Untrusted bool     `json:"untrusted"`
+}
+
+// SaveCheckpointParams are the parameters of save-checkpoint.
+type SaveCheckpointParams struct {
+	Place
+	Label string `json:"label,omitempty"`
+}
+
+// SaveCheckpointResult is the result of save-checkpoint.
+type SaveCheckpointResult struct {
+	Pane
+	Checkpoint Checkpoint `json:"checkpoint"`
+}
+
+// DropCheckpointsParams are the parameters of drop-checkpoints.
+type DropCheckpointsParams struct {
+	Place
+	Ns []int `json:"ns"`
+}
+
+// DropCheckpointsResult is the result of drop-checkpoints and prune-checkpoints.
+type DropCheckpointsResult struct {
+	Dropped []DroppedCheckpoint `json:"dropped"`
+	DryRun  bool                `json:"dry_run,omitempty"`
+}
+
+// DroppedCheckpoint names a checkpoint that was deleted, with the commit that
+// `git branch NAME COMMIT` can still reach until git's own gc takes it.
+type DroppedCheckpoint struct {
+	Pane   string `json:"pane"`
+	N      int    `json:"n"`
+	Commit string `json:"commit"`
+	Label  string `json:"label"`
+}
+
+// PruneCheckpointsParams are the parameters of prune-checkpoints.
+type PruneCheckpointsParams struct {
+	Place
+	OlderThan string `json:"older_than,omitempty"` // 30d, 12h, 90m; empty: retention only
+	DryRun    bool   `json:"dry_run,omitempty"`
+}
+
+// BranchCheckpointParams are the parameters of branch-checkpoint.
+type BranchCheckpointParams struct {
+	Place
+	N    int    `json:"n"`
+	Name string `json:"name"`
+}
+
+// BranchCheckpointResult is the result of branch-checkpoint.
+type BranchCheckpointResult struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	Parent string `json:"parent,omitempty"`
+}

@@ -1,0 +1,309 @@
+//go:build unix
+
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Apply carries out ops. What is written goes first, then what is removed; a
+// file that needs the place of something removed is written beforehand and
+// moved there last. It returns the numbers of the ops that were carried out,
+// also with an error, which is a *PathError where a path is at fault.
+func (r *Run) Apply(ctx context.Context, ops []Op) (done []int, err error) {
+	root, err := openDir(unix.AT_FDCWD, r.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open the work tree: %w", err)
+	}
+	defer func() { _ = unix.Close(root) }()
+	a := &applying{Run: r, ctx: ctx, root: root, ops: ops}
+	err = a.all()
+	return a.done, err
+}
+
+type applying struct {
+	*Run
+	ctx  context.Context
+	root int
+	ops  []Op
+	done []int
+}
+
+func (a *applying) all() error {
+	writes, removes, late := order(a.ops)
+	for _, i := range writes {
+		if err := a.one(i, a.write); err != nil {
+			return err
+		}
+	}
+	for _, i := range late {
+		if err := a.stage(i); err != nil {
+			a.unstage(late)
+			return &PathError{a.ops[i].Path, err}
+		}
+	}
+	for _, i := range removes {
+		if err := a.one(i, a.remove); err != nil {
+			a.unstage(late)
+			return err
+		}
+	}
+	for _, i := range late {
+		if err := a.one(i, a.place); err != nil {
+			a.unstage(late)
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *applying) one(i int, f func(int) error) error {
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	if err := a.step("before %s", a.ops[i].Path); err != nil {
+		return err
+	}
+	if err := f(i); err != nil {
+		return &PathError{a.ops[i].Path, err}
+	}
+	a.done = append(a.done, i)
+	if a.Progress != nil {
+		a.Progress(int64(len(a.done)), int64(len(a.ops)))
+	}
+	return a.step("after %s", a.ops[i].Path)
+}
+
+// write puts op i's new file in place of the old one.
+func (a *applying) write(i int) error {
+	op := a.ops[i]
+	dir, name, err := a.parent(op.Path, true)
+	if err != nil {
+		return err
+	}
+	defer a.closeDir(dir)
+	temp := a.TempName(i)
+	if err := a.create(dir, temp, op.New, a.oldPerm(dir, name, op)); err != nil {
+		return err
+	}
+	if err := a.step("written %s", op.Path); err != nil {
+		return err
+	}
+	if op.Old.Absent() {
+		if err := renameNew(dir, temp, dir, name); err != nil {
+			_ = unix.Unlinkat(dir, temp, 0)
+			return asChanged(err)
+		}
+		return nil
+	}
+	if err := a.swap(dir, temp, name); err != nil {
+		_ = unix.Unlinkat(dir, temp, 0)
+		return err
+	}
+	if err := a.step("swapped %s", op.Path); err != nil {
+		return err
+	}
+	if err := a.expect(dir, temp, op.Path, op.Old); err != nil {
+		if back := a.swap(dir, temp, name); back != nil {
+			return errors.Join(err, fmt.Errorf("the file is at %q now: %w", temp, back))
+		}
+		_ = unix.Unlinkat(dir, temp, 0)
+		return err
+	}
+	return unix.Unlinkat(dir, temp, 0)
+}
+
+// swap exchanges two names of a folder; where the file system cannot do that at
+// once, by three renames.
+func (a *applying) swap(dir int, temp, name string) error {
+	err := exchange(dir, temp, name)
+	if err == nil || !notSupported(err) {
+		return asChanged(err)
+	}
+	aside := temp + "-old"
+	if err := renameNew(dir, name, dir, aside); err != nil {
+		return asChanged(err)
+	}
+	if err := renameNew(dir, temp, dir, name); err != nil {
+		return errors.Join(err, renameNew(dir, aside, dir, name))
+	}
+	return renameNew(dir, aside, dir, temp)
+}
+
+// remove takes op i's old file away, and the folders that are empty then.
+func (a *applying) remove(i int) error {
+	op := a.ops[i]
+	dir, name, err := a.parent(op.Path, false)
+	if err != nil {
+		return asChanged(err)
+	}
+	defer a.closeDir(dir)
+	temp := a.TempName(i)
+	if err := renameNew(dir, name, dir, temp); err != nil {
+		return asChanged(err)
+	}
+	if err := a.step("aside %s", op.Path); err != nil {
+		return err
+	}
+	if err := a.expect(dir, temp, op.Path, op.Old); err != nil {
+		if back := renameNew(dir, temp, dir, name); back != nil {
+			return errors.Join(err, fmt.Errorf("the file is at %q now: %w", temp, back))
+		}
+		return err
+	}
+	if err := unix.Unlinkat(dir, temp, 0); err != nil {
+		return errors.Join(err, renameNew(dir, temp, dir, name))
+	}
+	a.removeEmptyFolders(op.Path)
+	return nil
+}
+
+// removeEmptyFolders takes away the folders above path that are empty, by a
+// plain rmdir.
+func (a *applying) removeEmptyFolders(path string) {
+	for {
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return
+		}
+		path = path[:i]
+		dir, name, err := a.parent(path, false)
+		if err != nil {
+			return
+		}
+		err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+		a.closeDir(dir)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stage writes op i's new file at the root, until its place is free.
+func (a *applying) stage(i int) error {
+	if err := a.step("before staging %s", a.ops[i].Path); err != nil {
+		return err
+	}
+	return a.create(a.root, a.TempName(i), a.ops[i].New, 0)
+}
+
+func (a *applying) unstage(late []int) {
+	for _, i := range late {
+		_ = unix.Unlinkat(a.root, a.TempName(i), 0)
+	}
+}
+
+// place moves what stage wrote to its place. An empty folder there goes.
+func (a *applying) place(i int) error {
+	dir, name, err := a.parent(a.ops[i].Path, true)
+	if err != nil {
+		return err
+	}
+	defer a.closeDir(dir)
+	_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	return asChanged(renameNew(a.root, a.TempName(i), dir, name))
+}
+
+// create makes a new file or link. A perm of 0 means what the umask allows.
+func (a *applying) create(dir int, name string, f File, perm uint32) error {
+	if f.Mode == modeLink {
+		var target strings.Builder
+		if _, _, err := a.Objects.Copy(f.ID, &target); err != nil {
+			return err
+		}
+		return unix.Symlinkat(target.String(), dir, name)
+	}
+	mode := uint32(0o666)
+	if f.Mode == modeExec {
+		mode = 0o777
+	}
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	_, _, err = a.Objects.Copy(f.ID, file)
+	if err == nil && perm != 0 {
+		err = file.Chmod(os.FileMode(perm))
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = unix.Unlinkat(dir, name, 0)
+	}
+	return err
+}
+
+// oldPerm gives the permission bits for op's new file: those of the file it
+// replaces, with the executable bits that the new mode asks for. 0: none there.
+func (a *applying) oldPerm(dir int, name string, op Op) uint32 {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+		return 0
+	}
+	perm := uint32(st.Mode) & 0o777
+	switch {
+	case !a.FileMode:
+	case op.New.Mode == modeExec:
+		perm |= perm & 0o444 >> 2
+	default:
+		perm &^= 0o111
+	}
+	return perm
+}
+
+// parent opens the folder that path is in, component by component and without
+// following links; folders that are missing are made if make says so.
+func (a *applying) parent(path string, make bool) (dir int, name string, err error) {
+	dir = a.root
+	for {
+		first, rest, more := strings.Cut(path, "/")
+		if !more {
+			return dir, first, nil
+		}
+		next, err := openDir(dir, first)
+		if errors.Is(err, unix.ENOENT) && make {
+			if err = unix.Mkdirat(dir, first, 0o777); err == nil || errors.Is(err, unix.EEXIST) {
+				next, err = openDir(dir, first)
+			}
+		}
+		a.closeDir(dir)
+		if err != nil {
+			if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+				err = fmt.Errorf("%w: %q is no folder", ErrBlocked, first)
+			}
+			return -1, "", err
+		}
+		dir, path = next, rest
+	}
+}
+
+func (a *applying) closeDir(dir int) {
+	if dir != a.root {
+		_ = unix.Close(dir)
+	}
+}
+
+func openDir(at int, name string) (int, error) {
+	for {
+		fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
+// asChanged gives the errors of a name that is not as expected their meaning.
+func asChanged(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EEXIST), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTEMPTY):
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return err
+}

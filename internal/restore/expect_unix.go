@@ -1,0 +1,258 @@
+//go:build unix
+
+package restore
+
+import (
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/turnback/turnback/internal/git"
+)
+
+const (
+	modeLink = git.ModeLink
+	modeExec = git.ModeExec
+)
+
+// expect returns ErrChanged unless the file called name in dir is what f says;
+// path is where it belongs, for git's conversions.
+func (a *applying) expect(dir int, name, path string, f File) error {
+	same, err := a.same(a.ctx, dir, name, path, f)
+	if err == nil && !same {
+		err = ErrChanged
+	}
+	return err
+}
+
+func (r *Run) same(ctx context.Context, dir int, name, path string, f File) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return f.Absent(), nil
+	}
+	if err != nil || f.Absent() {
+		return false, err
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFLNK:
+		return r.sameLink(dir, name, f, st.Size)
+	case unix.S_IFREG:
+		if f.Mode == modeLink {
+			return false, nil
+		}
+		if r.FileMode && (f.Mode == modeExec) != (uint32(st.Mode)&0o100 != 0) {
+			return false, nil
+		}
+		return r.sameContent(ctx, dir, name, path, f, st.Size)
+	}
+	return false, nil
+}
+
+func (r *Run) sameLink(dir int, name string, f File, size int64) (bool, error) {
+	if f.Mode != modeLink {
+		return false, nil
+	}
+	buf := make([]byte, max(size, 4096)+1)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return false, err
+	}
+	id, err := r.blobID(strings.NewReader(string(buf[:n])), int64(n))
+	return id == f.ID, err
+}
+
+func (r *Run) sameContent(ctx context.Context, dir int, name, path string, f File, size int64) (bool, error) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer func() { _ = file.Close() }()
+	id, err := r.blobID(file, size)
+	if err != nil || id == f.ID {
+		return err == nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	id, err = r.Hasher.HashLikePath(ctx, path, file)
+	return id == f.ID, err
+}
+
+// blobID is the id of content as git stores it without conversion.
+func (r *Run) blobID(content io.Reader, size int64) (string, error) {
+	var h hash.Hash = sha1.New()
+	if r.IDLen == sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	n, err := io.Copy(h, content)
+	if err != nil {
+		return "", err
+	}
+	if n != size {
+		return "", nil // it grows or shrinks right now: not what was expected
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Holds tells whether op's path holds what f says. No link is followed.
+func (r *Run) Holds(ctx context.Context, path string, f File) (bool, error) {
+	root, err := openDir(unix.AT_FDCWD, r.Root)
+	if err != nil {
+		return false, err
+	}
+	a := &applying{Run: r, ctx: ctx, root: root}
+	defer func() { _ = unix.Close(root) }()
+	dir, name, err := a.parent(path, false)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, ErrBlocked) {
+		return f.Absent(), nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer a.closeDir(dir)
+	return r.same(ctx, dir, name, path, f)
+}
+
+// Stands tells what stands at path, without following links.
+func Stands(root, path string) (st os.FileInfo, above string, err error) {
+	for i := range path {
+		if path[i] != '/' {
+			continue
+		}
+		info, err := os.Lstat(root + "/" + path[:i])
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil, "", nil
+			}
+			return nil, "", err
+		}
+		if !info.IsDir() {
+			return nil, path[:i], nil
+		}
+	}
+	info, err := os.Lstat(root + "/" + path)
+	if os.IsNotExist(err) {
+		return nil, "", nil
+	}
+	return info, "", err
+}
+
+// CleanUp removes the temporary files that a killed run over ops left. One that
+// holds neither the old nor the new file of its op goes back to its place where
+// that holds the new file or nothing; otherwise it stays and is returned.
+func (r *Run) CleanUp(ctx context.Context, ops []Op) (strange []string, err error) {
+	root, err := openDir(unix.AT_FDCWD, r.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(root) }()
+	a := &applying{Run: r, ctx: ctx, root: root, ops: ops}
+	for i := range ops {
+		for _, temp := range []string{a.TempName(i), a.TempName(i) + "-old"} {
+			left, err := a.cleanOne(i, temp)
+			if err != nil {
+				return strange, &PathError{ops[i].Path, err}
+			}
+			strange = append(strange, left...)
+		}
+	}
+	return strange, nil
+}
+
+func (a *applying) cleanOne(i int, temp string) (strange []string, err error) {
+	op := a.ops[i]
+	if strings.Contains(op.Path, "/") && unix.Unlinkat(a.root, temp, 0) == nil {
+		return nil, nil // a new file that was staged
+	}
+	dir, name, err := a.parent(op.Path, false)
+	if err != nil {
+		return nil, nil
+	}
+	defer a.closeDir(dir)
+	var st unix.Stat_t
+	if unix.Fstatat(dir, temp, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return nil, nil
+	}
+	isOld, err := a.same(a.ctx, dir, temp, op.Path, op.Old)
+	if err != nil {
+		return nil, err
+	}
+	atPlace, err := a.same(a.ctx, dir, name, op.Path, op.New)
+	if err != nil {
+		return nil, err
+	}
+	vacant := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil
+	begun := false
+	if !isOld && !atPlace {
+		if begun, err = a.begins(dir, temp, op.New); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case vacant && isOld:
+		return nil, renameNew(dir, temp, dir, name)
+	case isOld, begun:
+		return nil, unix.Unlinkat(dir, temp, 0)
+	case vacant:
+		return nil, renameNew(dir, temp, dir, name)
+	case atPlace:
+		if err := a.swap(dir, temp, name); err != nil {
+			return nil, err
+		}
+		return nil, unix.Unlinkat(dir, temp, 0)
+	}
+	return []string{op.Path}, nil
+}
+
+// begins tells whether the file called name is the beginning of f's content, or
+// all of it: what a killed write left.
+func (a *applying) begins(dir int, name string, f File) (bool, error) {
+	if f.Absent() {
+		return false, nil
+	}
+	if f.Mode == modeLink {
+		return a.same(a.ctx, dir, name, name, f)
+	}
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, nil
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer func() { _ = file.Close() }()
+	w := &prefixOf{file: file}
+	if _, _, err := a.Objects.Copy(f.ID, w); err != nil {
+		return false, err
+	}
+	rest, err := io.Copy(io.Discard, file)
+	return !w.differs && (w.ended || rest == 0), err
+}
+
+// prefixOf compares what is written to it with a file that may be shorter.
+type prefixOf struct {
+	file    io.Reader
+	ended   bool
+	differs bool
+}
+
+func (w *prefixOf) Write(p []byte) (int, error) {
+	if w.ended || w.differs {
+		return len(p), nil
+	}
+	have := make([]byte, len(p))
+	n, err := io.ReadFull(w.file, have)
+	w.ended = err != nil
+	w.differs = string(have[:n]) != string(p[:n])
+	return len(p), nil
+}

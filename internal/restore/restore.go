@@ -1,0 +1,161 @@
+// Package restore changes files of a work tree from one known state to another
+// without losing a byte: each file is written beside its place and swapped in,
+// and what came out is compared with what was expected there. A journal makes a
+// run that was killed visible and possible to finish either way.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+)
+
+// File is a file, a link, or nothing (Mode 0) at a path.
+type File struct {
+	Mode uint32 `json:"mode"` // as git has it
+	ID   string `json:"id"`
+}
+
+// Absent tells whether nothing is there.
+func (f File) Absent() bool { return f.Mode == 0 }
+
+// Op is the change of one path.
+type Op struct {
+	Path string `json:"path"`
+	Old  File   `json:"old"` // what must be there
+	New  File   `json:"new"` // what is put there
+}
+
+// Reverse gives the ops that take ops back.
+func Reverse(ops []Op) []Op {
+	out := make([]Op, len(ops))
+	for i, op := range ops {
+		out[i] = Op{Path: op.Path, Old: op.New, New: op.Old}
+	}
+	return out
+}
+
+// Objects gives the content of stored objects.
+type Objects interface {
+	Copy(id string, w io.Writer) (kind string, size int64, err error)
+}
+
+// Hasher gives the id that content has as the file at path, with git's own
+// conversions.
+type Hasher interface {
+	HashLikePath(ctx context.Context, path string, content io.Reader) (string, error)
+}
+
+// ErrChanged says that a path did not hold what was expected.
+var ErrChanged = errors.New("changed meanwhile")
+
+// ErrBlocked says that something else than a folder stands above a path, or a
+// folder that is not empty at it.
+var ErrBlocked = errors.New("something stands in the way")
+
+// PathError says at which path a run stopped.
+type PathError struct {
+	Path string
+	Err  error
+}
+
+// Error tells path and cause.
+func (e *PathError) Error() string { return fmt.Sprintf("%q: %v", e.Path, e.Err) }
+
+// Unwrap gives the cause.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// Run is one run over a work tree.
+type Run struct {
+	Root     string // the work tree's root
+	ID       string // short, of [a-z0-9]; part of the names of temporary files
+	IDLen    int    // bytes of an object id: 20 or 32
+	Objects  Objects
+	Hasher   Hasher
+	FileMode bool                    // the file system's executable bits are meant (core.fileMode)
+	Progress func(done, total int64) // may be nil
+	Step     func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
+}
+
+// TempName is the name of the temporary file of op number i.
+func (r *Run) TempName(i int) string { return fmt.Sprintf("%s%s-%d", TempPrefix, r.ID, i) }
+
+// TempPrefix starts the name of every temporary file.
+const TempPrefix = ".turnback-"
+
+func (r *Run) step(format string, args ...any) error {
+	if r.Step == nil {
+		return nil
+	}
+	return r.Step(fmt.Sprintf(format, args...))
+}
+
+// CheckOps refuses ops that would leave the tree or touch a git directory.
+func CheckOps(ops []Op) error {
+	links := map[string]bool{}
+	for _, op := range ops {
+		if err := git.CheckPath(op.Path); err != nil {
+			return &PathError{op.Path, err}
+		}
+		if !op.New.Absent() {
+			links[op.Path] = true
+		}
+	}
+	for _, op := range ops {
+		if op.New.Absent() {
+			continue
+		}
+		for i := strings.IndexByte(op.Path, '/'); i >= 0; {
+			if links[op.Path[:i]] {
+				return &PathError{op.Path, fmt.Errorf("%w: it lies below a file of the same tree", git.ErrBadPath)}
+			}
+			next := strings.IndexByte(op.Path[i+1:], '/')
+			if next < 0 {
+				break
+			}
+			i += 1 + next
+		}
+	}
+	return nil
+}
+
+// order sorts the numbers of ops into what can be written at once, what goes
+// away, and what can only be written after that.
+func order(ops []Op) (writes, removes, late []int) {
+	gone := map[string]bool{}    // paths that go away
+	goneDir := map[string]bool{} // folders in which something goes away
+	for _, op := range ops {
+		if !op.Old.Absent() && op.New.Absent() {
+			gone[op.Path] = true
+			for i := range op.Path {
+				if op.Path[i] == '/' {
+					goneDir[op.Path[:i]] = true
+				}
+			}
+		}
+	}
+	for n, op := range ops {
+		switch {
+		case op.New.Absent():
+			removes = append(removes, n)
+		case op.Old.Absent() && (goneDir[op.Path] || belowAny(op.Path, gone)):
+			late = append(late, n)
+		default:
+			writes = append(writes, n)
+		}
+	}
+	return writes, removes, late
+}
+
+func belowAny(path string, set map[string]bool) bool {
+	for i := range path {
+		if path[i] == '/' && set[path[:i]] {
+			return true
+		}
+	}
+	return false
+}
