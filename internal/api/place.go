@@ -10,6 +10,7 @@ type Place struct {
 	Dir          string   `json:"dir,omitempty"`           // the caller's directory, absolute
 	PaneID       string   `json:"pane_id,omitempty"`       // TURNBACK_PANE_ID of the caller, if any
 	TerminalKeys []string `json:"terminal_keys,omitempty"` // keys of the caller's terminal, best first (package terminal)
+	Ancestors    []int    `json:"ancestors,omitempty"`     // the caller's parent process, that one's parent, and so on
 }
 
 // Pane names a window in a result.

@@ -35,6 +35,10 @@ type making struct {
 	index string
 	left  []snapshot.LeftOut
 	add   []string
+
+	// listing is the user's index without the paths at which a folder stands
+	// now: those are no longer tracked files that git would name below.
+	listing string
 }
 
 // Make implements snapshot.Maker.
@@ -44,7 +48,7 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 		return snapshot.Result{}, fmt.Errorf("make a private index: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	k := &making{Maker: m, ctx: ctx, index: filepath.Join(dir, "index")}
+	k := &making{Maker: m, ctx: ctx, index: filepath.Join(dir, "index"), listing: filepath.Join(dir, "listing")}
 	tracked, err := k.tracked(r.Head)
 	if err != nil {
 		return snapshot.Result{}, err
@@ -76,7 +80,7 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 		return nil, err
 	}
 	set := map[string]bool{}
-	var keep []git.Entry
+	var keep, list []git.Entry
 	for _, e := range entries {
 		if set[e.Path] {
 			continue
@@ -84,6 +88,9 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 		set[e.Path] = true
 		if old, ok := inHead[e.Path]; ok && e.SkipWorktree && old.OldMode != 0 {
 			e.ID, e.Mode = old.OldID, old.OldMode
+		}
+		if st, err := os.Lstat(filepath.Join(k.repo.Worktree, e.Path)); err != nil || !st.IsDir() || e.Mode == git.ModeGitlink {
+			list = append(list, e.Entry)
 		}
 		stands, look := k.trackedOnDisk(e)
 		if stands && e.Stage == 0 {
@@ -93,10 +100,17 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 			k.add = append(k.add, e.Path)
 		}
 	}
-	if len(keep) == 0 {
-		return set, nil
+	if err := k.fill(k.listing, list); err != nil {
+		return nil, err
 	}
-	return set, k.repo.SetIndexEntries(k.ctx, k.index, keep)
+	return set, k.fill(k.index, keep)
+}
+
+func (k *making) fill(index string, entries []git.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	return k.repo.SetIndexEntries(k.ctx, index, entries)
 }
 
 func (k *making) stagedAgainst(head git.Head) (map[string]git.Change, error) {
@@ -177,7 +191,7 @@ func (k *making) unreadableFolder(path string) string {
 
 // untracked lists the untracked files to take.
 func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]string, error) {
-	paths, err := k.repo.Untracked(k.ctx, "")
+	paths, err := k.repo.Untracked(k.ctx, k.listing)
 	if err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ func (e *encoder) node(n *node) {
 	e.flag(n.known)
 	e.flag(n.gone)
 	e.flag(n.young)
+	e.stat(n.listed)
 	e.stat(n.rules)
 	e.stat(n.nested)
 	e.uint(uint64(n.tracked))
@@ -209,7 +210,7 @@ func (d *decoder) node(parent *node, name string) *node {
 	n := &node{parent: parent, name: name, tree: d.oid()}
 	n.dirty.Store(d.flag())
 	n.known, n.gone, n.young = d.flag(), d.flag(), d.flag()
-	n.rules, n.nested = d.stat(), d.stat()
+	n.listed, n.rules, n.nested = d.stat(), d.stat(), d.stat()
 	n.tracked = int(d.uint())
 	count := d.uint()
 	if count > uint64(len(d.b)) {

@@ -15,22 +15,22 @@ type found struct {
 	stat stat
 }
 
-func readDir(path string, _ []byte) ([]found, error) {
+func readDir(path string, _ []byte, _ []string) ([]found, bool, error) {
 	names, err := os.ReadDir(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	list := make([]found, 0, len(names))
 	for _, d := range names {
 		k, st, err := lstat(path + "/" + d.Name())
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if k != absent {
 			list = append(list, found{name: d.Name(), kind: k, stat: st})
 		}
 	}
-	return list, nil
+	return list, true, nil
 }
 
 func lstat(path string) (kind, stat, error) {

@@ -16,14 +16,38 @@ type found struct {
 }
 
 // readDir reads the directory at path, whose last component must be no symbolic
-// link. Names that vanish meanwhile are not in the result.
-func readDir(path string, buf []byte) ([]found, error) {
+// link. Names that vanish meanwhile are not in the result. With names known from
+// an earlier time it only looks at those; the second result is then false when
+// one of them is not there.
+func readDir(path string, buf []byte, known []string) (list []found, complete bool, err error) {
 	fd, err := openRetry(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	var names []string
+	names := known
+	if known == nil {
+		if names, err = readNames(fd, buf); err != nil {
+			return nil, false, err
+		}
+	}
+	list = make([]found, 0, len(names))
+	for _, name := range names {
+		var st unix.Stat_t
+		err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, found{name: name, kind: kindOf(uint32(st.Mode)), stat: toStat(&st)})
+	}
+	return list, len(list) == len(names), nil
+}
+
+func readNames(fd int, buf []byte) ([]string, error) {
+	names := make([]string, 0, 16)
 	for {
 		n, err := unix.ReadDirent(fd, buf)
 		if errors.Is(err, unix.EINTR) {
@@ -33,23 +57,10 @@ func readDir(path string, buf []byte) ([]found, error) {
 			return nil, err
 		}
 		if n <= 0 {
-			break
+			return names, nil
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
-	list := make([]found, 0, len(names))
-	for _, name := range names {
-		var st unix.Stat_t
-		err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if errors.Is(err, unix.ENOENT) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, found{name: name, kind: kindOf(uint32(st.Mode)), stat: toStat(&st)})
-	}
-	return list, nil
 }
 
 func openRetry(path string, flags int) (int, error) {

@@ -81,6 +81,7 @@ type node struct {
 	dirty   atomic.Bool
 	known   bool // was read before
 	gone    bool // is absent, and its entries say so
+	listed  stat // of the folder when its names were read; zero: not to be relied on
 	rules   stat // the .gitignore here; zero: none
 	young   bool // rules was so young that a later change may look the same
 	nested  stat // the .git here, when git took it for a repository of its own

@@ -66,7 +66,12 @@ func (p *pass) walk(roots []*node) error {
 	w := walker{pass: p, ctx: ctx, group: g}
 	var err error
 	for _, n := range roots {
-		if err = w.spawn(n, n.path()); err != nil {
+		path := n.path()
+		var st stat
+		if _, st, err = lstat(p.s.abs(path)); err != nil {
+			break
+		}
+		if err = w.spawn(n, path, st); err != nil {
 			break
 		}
 	}
@@ -80,25 +85,48 @@ type walker struct {
 }
 
 // spawn reads n in a goroutine of its own while there is room for one.
-func (w walker) spawn(n *node, path string) error {
-	if w.group.TryGo(func() error { return w.dir(n, path) }) {
+func (w walker) spawn(n *node, path string, st stat) error {
+	if w.group.TryGo(func() error { return w.dir(n, path, st) }) {
 		return nil
 	}
-	return w.dir(n, path)
+	return w.dir(n, path, st)
 }
 
-// dir brings n up to what the disk says, and goes on below.
-func (w walker) dir(n *node, path string) error {
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
+// read lists the folder of n, whose stat data are st. Where those prove that no
+// name came or went since the last time, the names are not read again.
+func (w walker) read(n *node, path string, st stat) (list []found, err error) {
 	buf, _ := w.buffers.Get().(*[]byte)
 	if buf == nil {
 		b := make([]byte, 32<<10)
 		buf = &b
 	}
-	list, err := readDir(w.s.abs(path), *buf)
-	w.buffers.Put(buf)
+	defer w.buffers.Put(buf)
+	if n.known && n.listed == st && st != (stat{}) {
+		names := make([]string, 0, len(n.entries))
+		for i := range n.entries {
+			if n.entries[i].kind != absent {
+				names = append(names, n.entries[i].name)
+			}
+		}
+		list, complete, err := readDir(w.s.abs(path), *buf, names)
+		if err != nil || complete {
+			return list, err
+		}
+	}
+	list, _, err = readDir(w.s.abs(path), *buf, nil)
+	n.listed = st
+	if err != nil || w.isYoung(st) {
+		n.listed = stat{}
+	}
+	return list, err
+}
+
+// dir brings n up to what the disk says, and goes on below.
+func (w walker) dir(n *node, path string, st stat) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	list, err := w.read(n, path, st)
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrPermission) && n.parent != nil:
@@ -112,6 +140,9 @@ func (w walker) dir(n *node, path string) error {
 		return fmt.Errorf("read folder %q: %w", path, err)
 	}
 	list, gitDir := withoutDotGit(list)
+	if gitDir != nil {
+		n.listed = stat{} // .git is no entry, so it has to be seen each time
+	}
 	if gitDir != nil && n.parent != nil && n.tracked == 0 {
 		nested, err := w.isNested(n, path, gitDir.stat)
 		if err != nil {
@@ -131,7 +162,7 @@ func (w walker) dir(n *node, path string) error {
 	}
 	for i := range n.entries {
 		if e := &n.entries[i]; e.kind == directory && w.descends(e) {
-			if err := w.spawn(n.below(e), join(path, e.name)); err != nil {
+			if err := w.spawn(n.below(e), join(path, e.name), e.stat); err != nil {
 				return err
 			}
 		}
@@ -287,6 +318,7 @@ func (w walker) present(n *node, e *entry, f *found, dir string) {
 	}
 	switch f.kind {
 	case directory:
+		e.stat = f.stat
 		w.presentDir(n, e, path)
 	case special:
 		if e.has(fTracked) {

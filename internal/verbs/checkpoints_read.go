@@ -1,0 +1,130 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/api"
+)
+
+func (c *checkpoints) list(ctx context.Context, p api.ListCheckpointsParams) (api.ListCheckpointsResult, error) {
+	if p.All {
+		return c.listAll(ctx, p)
+	}
+	f, err := c.target(ctx, p.Place, false)
+	if err != nil {
+		return api.ListCheckpointsResult{}, err
+	}
+	info, err := f.store.List(ctx, f.window.ID)
+	if err != nil {
+		return api.ListCheckpointsResult{}, err
+	}
+	out := c.newList(f.window.Pane())
+	out.add(info)
+	out.Interrupted, err = interruptedNote(f.store)
+	return out.ListCheckpointsResult, err
+}
+
+func (c *checkpoints) listAll(ctx context.Context, p api.ListCheckpointsParams) (api.ListCheckpointsResult, error) {
+	store, err := c.storeFor(ctx, p.Place)
+	if err != nil {
+		return api.ListCheckpointsResult{}, err
+	}
+	panes, err := store.ListAll(ctx)
+	if err != nil {
+		return api.ListCheckpointsResult{}, err
+	}
+	out := c.newList(api.Pane{Worktree: store.Worktree()})
+	for _, info := range panes {
+		out.add(info)
+	}
+	slices.SortStableFunc(out.Checkpoints, func(a, b api.Checkpoint) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Pane, b.Pane), cmp.Compare(a.N, b.N))
+	})
+	out.Interrupted, err = interruptedNote(store)
+	return out.ListCheckpointsResult, err
+}
+
+// storeFor opens the repository that a place is about: that of the window it
+// names, else the caller's.
+func (c *checkpoints) storeFor(ctx context.Context, place api.Place) (*checkpoint.Store, error) {
+	if place.Window != "" || place.Session != "" || place.Dir == "" {
+		f, err := c.target(ctx, place, false)
+		return f.store, err
+	}
+	return c.Open(ctx, place.Dir)
+}
+
+type list struct{ api.ListCheckpointsResult }
+
+func (c *checkpoints) newList(pane api.Pane) *list {
+	return &list{api.ListCheckpointsResult{
+		Pane: pane, Enabled: c.Enabled(), Checkpoints: []api.Checkpoint{}, NotSaved: []api.NotSaved{}, Untrusted: true,
+	}}
+}
+
+func (l *list) add(info checkpoint.PaneInfo) {
+	for _, cp := range info.Checkpoints {
+		l.Checkpoints = append(l.Checkpoints, wireCheckpoint(cp))
+	}
+	for _, n := range info.NotSaved {
+		l.NotSaved = append(l.NotSaved, api.NotSaved{Pane: info.ID, Turn: n.Turn, Reason: n.Reason, At: n.At})
+	}
+}
+
+// interruptedNote says what to do about a restore that was killed; empty: none was.
+func interruptedNote(store *checkpoint.Store) (string, error) {
+	r, err := store.Interrupted()
+	if err != nil {
+		return err.Error(), nil
+	}
+	if r == nil {
+		return "", nil
+	}
+	what := fmt.Sprintf("a restore of checkpoint %d", r.N)
+	if r.N == 0 {
+		what = "an " + r.Action
+	}
+	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", what), nil
+}
+
+func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api.ShowCheckpointResult, error) {
+	f, err := c.target(ctx, p.Place, false)
+	if err != nil {
+		return api.ShowCheckpointResult{}, err
+	}
+	cp, err := f.store.Get(ctx, f.window.ID, p.N)
+	if err != nil {
+		return api.ShowCheckpointResult{}, err
+	}
+	left, err := f.store.LeftOutAll(ctx, cp)
+	return api.ShowCheckpointResult{
+		Checkpoint: wireCheckpoint(cp), LeftOutAll: wireLeftOut(left), Transcript: cp.Transcript, Untrusted: true,
+	}, err
+}
+
+func (c *checkpoints) diff(ctx context.Context, p api.CheckpointDiffParams) (api.CheckpointDiffResult, error) {
+	if (p.From > 0) != (p.To > 0) || p.From < 0 || p.To < 0 || p.N < 0 || p.From > 0 && (p.N > 0 || p.Worktree) {
+		return api.CheckpointDiffResult{}, api.Errorf(api.CodeInvalidParams, "give one checkpoint, or two of them as from and to").
+			WithHint(api.Hint{Param: "n", Command: "turnback checkpoint diff --help"})
+	}
+	f, err := c.target(ctx, p.Place, false)
+	if err != nil {
+		return api.CheckpointDiffResult{}, err
+	}
+	r := checkpoint.DiffRequest{
+		Pane: f.window.ID, N: p.N, From: p.From, To: p.To, Worktree: p.Worktree, Paths: p.Paths, Stat: p.Stat, Context: 3, Binary: p.Binary,
+	}
+	if p.Context != nil {
+		r.Context = *p.Context
+	}
+	d, err := f.store.Diff(ctx, r)
+	if err != nil {
+		return api.CheckpointDiffResult{}, err
+	}
+	return wireDiff(d, f.window.Pane()), nil
+}

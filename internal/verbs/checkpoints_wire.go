@@ -1,0 +1,84 @@
+package verbs
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/api"
+)
+
+// WireCheckpoint gives a checkpoint its form on the wire.
+func WireCheckpoint(c checkpoint.Checkpoint) api.Checkpoint { return wireCheckpoint(c) }
+
+func wireCheckpoint(c checkpoint.Checkpoint) api.Checkpoint {
+	out := api.Checkpoint{
+		N: c.N, Ref: c.Ref, Commit: c.Commit, Tree: c.Tree, Head: c.Head, Kind: string(c.Kind), Pane: c.Pane.ID, Window: c.Pane.Window,
+		Session: c.Pane.Session, Turn: c.Turn, State: c.State, Label: c.Label, Worktree: c.Worktree, At: c.At.UTC(), Agent: c.Agent,
+		AgentSession: c.AgentSession, LeftOut: wireLeftOut(c.LeftOut), LeftOutCount: c.LeftOutCount, Late: c.Late, Damaged: c.Damaged,
+	}
+	if b := c.Base; b != nil {
+		out.Base = &api.Base{Name: b.Name, Head: b.Head, Tree: b.Tree}
+	}
+	return out
+}
+
+func wireLeftOut(list []checkpoint.LeftOut) []api.LeftOut {
+	out := make([]api.LeftOut, 0, len(list))
+	for _, l := range list {
+		path, raw := wirePath(l.Path)
+		out = append(out, api.LeftOut{Path: path, PathBase64: raw, Reason: l.Reason})
+	}
+	return out
+}
+
+// wirePath gives a path for people, and its bytes in base64 when it is not UTF-8.
+func wirePath(path string) (text, raw string) {
+	if utf8.ValidString(path) {
+		return path, ""
+	}
+	return strings.ToValidUTF8(path, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(path))
+}
+
+// wirePaths gives paths for people. A list is never null on the wire.
+func wirePaths(paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		text, _ := wirePath(p)
+		out = append(out, text)
+	}
+	return out
+}
+
+func wireDiff(d checkpoint.Diff, pane api.Pane) api.CheckpointDiffResult {
+	out := api.CheckpointDiffResult{
+		Pane: pane, Subject: d.Subject, Against: d.Against, Files: []api.FileDiff{}, Added: d.Added, Deleted: d.Deleted,
+		Cut: d.Cut, Note: d.Note, Untrusted: true,
+	}
+	for _, f := range d.Files {
+		path, _ := wirePath(f.Path)
+		old, _ := wirePath(f.OldPath)
+		out.Files = append(out.Files, api.FileDiff{
+			Status: string(f.Status), Path: path, OldPath: old, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, Cut: f.Cut,
+		})
+	}
+	if utf8.Valid(d.Patch) {
+		out.Patch = string(d.Patch)
+	} else {
+		out.Patch = strings.ToValidUTF8(string(d.Patch), "\uFFFD")
+		out.PatchB64 = base64.StdEncoding.EncodeToString(d.Patch)
+	}
+	return out
+}
+
+func wireRestore(action string, r checkpoint.RestoreResult, pane api.Pane, dryRun bool) api.RestoreResult {
+	out := api.RestoreResult{
+		Pane: pane, N: r.N, Turn: r.Turn, Action: action, DryRun: dryRun, Written: wirePaths(r.Written), Removed: wirePaths(r.Removed),
+		Kept: wirePaths(r.Kept), Skipped: wirePaths(r.Skipped), HeadHolds: r.HeadHolds, More: r.More, Notes: r.Notes, Untrusted: true,
+	}
+	if r.Safety != nil {
+		out.Safety = r.Safety.N
+	}
+	return out
+}
