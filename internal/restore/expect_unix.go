@@ -40,8 +40,11 @@ func (r *Run) same(ctx context.Context, dir int, name, path string, f File) (boo
 	if errors.Is(err, unix.ENOENT) {
 		return f.Absent(), nil
 	}
-	if err != nil || f.Absent() {
+	if err != nil {
 		return false, err
+	}
+	if f.Absent() { // a folder is no file
+		return uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR, nil
 	}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFLNK:
