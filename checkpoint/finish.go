@@ -75,30 +75,30 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 		return res, err
 	}
 	res.Safety = safety
-	if _, err := run.Apply(ctx, todo); err != nil {
-		return res, s.interrupted(&j, err)
-	}
 	if r.Abort {
 		j.After, j.Ops = []byte(`{"back":true}`), restore.Reverse(j.Ops)
 	}
-	for _, op := range todo {
-		if op.New.Absent() {
-			res.Removed = append(res.Removed, op.Path)
-		} else {
-			res.Written = append(res.Written, op.Path)
-		}
+	if _, err := run.Apply(ctx, j.Ops, todo); err != nil {
+		return res, s.interrupted(&j, err)
+	}
+	if r.Abort {
+		run.RemoveFolders(j.Folders)
+	}
+	for _, i := range todo {
+		res.note(j.Ops[i])
 	}
 	return res, s.settle(ctx, &res, j)
 }
 
-// split tells which ops are still to be done, and which paths hold something
+// split tells the numbers of the ops that are still to be done, and which paths hold something
 // else than they should.
-func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, abort bool) (todo []restore.Op, others []string, err error) {
+func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, abort bool) (todo []int, others []string, err error) {
 	ops := j.Ops
 	if abort {
 		ops = restore.Reverse(ops)
 	}
-	for _, op := range ops {
+	todo = []int{}
+	for i, op := range ops {
 		isNew, err := run.Holds(ctx, op.Path, op.New)
 		if err != nil {
 			return nil, nil, err
@@ -114,7 +114,7 @@ func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, 
 			others = append(others, op.Path)
 			continue
 		}
-		todo = append(todo, op)
+		todo = append(todo, i)
 	}
 	return todo, others, nil
 }

@@ -160,11 +160,7 @@ type after struct {
 func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan, j job) error {
 	res.Kept, res.Skipped = p.kept, p.skipped
 	for _, op := range p.ops {
-		if op.New.Absent() {
-			res.Removed = append(res.Removed, op.Path)
-		} else {
-			res.Written = append(res.Written, op.Path)
-		}
+		res.note(op)
 	}
 	if j.request.DryRun {
 		return nil
@@ -186,6 +182,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.n, Safety: safety.N, Started: s.now().UTC(), Ops: p.ops, After: note,
+		Folders: restore.MissingFolders(s.repo.Worktree, p.ops),
 	}
 	if len(p.ops) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
@@ -196,6 +193,15 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		}
 	}
 	return s.settle(ctx, res, journal)
+}
+
+// note counts op among what was written or removed.
+func (res *RestoreResult) note(op restore.Op) {
+	if op.New.Absent() {
+		res.Removed = append(res.Removed, op.Path)
+		return
+	}
+	res.Written = append(res.Written, op.Path)
 }
 
 // runID makes temporary names that no other run has used.
@@ -213,7 +219,7 @@ func (s *Store) applyOrTakeBack(ctx context.Context, j restore.Journal, r Restor
 	}
 	defer closeRun()
 	run.Step = r.Step
-	done, err := run.Apply(ctx, j.Ops)
+	done, err := run.Apply(ctx, j.Ops, nil)
 	if err == nil {
 		return nil
 	}
@@ -221,14 +227,11 @@ func (s *Store) applyOrTakeBack(ctx context.Context, j restore.Journal, r Restor
 		return err
 	}
 	back := context.WithoutCancel(ctx)
-	taken := make([]restore.Op, 0, len(done))
-	for _, i := range done {
-		taken = append(taken, j.Ops[i])
-	}
 	run.Step, run.Progress = nil, nil
-	if _, backErr := run.Apply(back, restore.Reverse(taken)); backErr != nil {
+	if _, backErr := run.Apply(back, restore.Reverse(j.Ops), append([]int{}, done...)); backErr != nil {
 		return s.interrupted(&j, errors.Join(err, backErr))
 	}
+	run.RemoveFolders(j.Folders)
 	if rmErr := restore.RemoveJournal(s.journalPath()); rmErr != nil {
 		return errors.Join(err, rmErr)
 	}

@@ -12,7 +12,7 @@ import (
 var errSystem = errors.New("restoring is not available on this system yet")
 
 // Apply carries out ops. It is not available here.
-func (r *Run) Apply(context.Context, []Op) ([]int, error) { return nil, errSystem }
+func (r *Run) Apply(context.Context, []Op, []int) ([]int, error) { return nil, errSystem }
 
 // Holds tells whether op's path holds what f says. It is not available here.
 func (r *Run) Holds(context.Context, string, File) (bool, error) { return false, errSystem }
@@ -22,3 +22,10 @@ func Stands(string, string) (os.FileInfo, string, error) { return nil, "", errSy
 
 // CleanUp removes what a killed run left. It is not available here.
 func (r *Run) CleanUp(context.Context, []Op) ([]string, error) { return nil, errSystem }
+
+// MissingFolders names the folders that ops will have to make. It is not
+// available here.
+func MissingFolders(string, []Op) []string { return nil }
+
+// RemoveFolders removes those of folders that are empty. It is not available here.
+func (r *Run) RemoveFolders([]string) {}

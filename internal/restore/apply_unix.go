@@ -12,31 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply carries out ops. What is written goes first, then what is removed; a
+// Apply carries out those of ops whose numbers are in which; nil means all. A
+// number gives an op's temporary file its name. What is written goes first, then what is removed; a
 // file that needs the place of something removed is written beforehand and
 // moved there last. It returns the numbers of the ops that were carried out,
 // also with an error, which is a *PathError where a path is at fault.
-func (r *Run) Apply(ctx context.Context, ops []Op) (done []int, err error) {
+func (r *Run) Apply(ctx context.Context, ops []Op, which []int) (done []int, err error) {
 	root, err := openDir(unix.AT_FDCWD, r.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer func() { _ = unix.Close(root) }()
 	a := &applying{Run: r, ctx: ctx, root: root, ops: ops}
-	err = a.all()
+	if which == nil {
+		for i := range ops {
+			which = append(which, i)
+		}
+	}
+	a.total = int64(len(which))
+	err = a.all(which)
 	return a.done, err
 }
 
 type applying struct {
 	*Run
-	ctx  context.Context
-	root int
-	ops  []Op
-	done []int
+	ctx   context.Context
+	root  int
+	ops   []Op
+	done  []int
+	total int64
 }
 
-func (a *applying) all() error {
-	writes, removes, late := order(a.ops)
+func (a *applying) all(which []int) error {
+	writes, removes, late := order(a.ops, which)
 	for _, i := range writes {
 		if err := a.one(i, a.write); err != nil {
 			return err
@@ -75,7 +83,7 @@ func (a *applying) one(i int, f func(int) error) error {
 	}
 	a.done = append(a.done, i)
 	if a.Progress != nil {
-		a.Progress(int64(len(a.done)), int64(len(a.ops)))
+		a.Progress(int64(len(a.done)), a.total)
 	}
 	return a.step("after %s", a.ops[i].Path)
 }
@@ -96,6 +104,7 @@ func (a *applying) write(i int) error {
 		return err
 	}
 	if op.Old.Absent() {
+		removeEmptyTree(dir, name)
 		if err := renameNew(dir, temp, dir, name); err != nil {
 			_ = unix.Unlinkat(dir, temp, 0)
 			return asChanged(err)
@@ -206,8 +215,26 @@ func (a *applying) place(i int) error {
 		return err
 	}
 	defer a.closeDir(dir)
-	_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	removeEmptyTree(dir, name)
 	return asChanged(renameNew(a.root, a.TempName(i), dir, name))
+}
+
+// removeEmptyTree takes away a folder that holds nothing but empty folders, by
+// plain rmdirs. Whatever else is there stays.
+func removeEmptyTree(dir int, name string) {
+	fd, err := openDir(dir, name)
+	if err != nil {
+		return
+	}
+	file := os.NewFile(uintptr(fd), name)
+	names, err := file.Readdirnames(-1)
+	if err == nil {
+		for _, n := range names {
+			removeEmptyTree(fd, n)
+		}
+	}
+	_ = file.Close()
+	_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 }
 
 // create makes a new file or link. A perm of 0 means what the umask allows.

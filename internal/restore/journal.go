@@ -23,6 +23,7 @@ type Journal struct {
 	Safety  int       `json:"safety"` // the safety checkpoint
 	Started time.Time `json:"started"`
 	Ops     []Op      `json:"ops"`
+	Folders []string  `json:"folders,omitempty"` // those that the ops have to make, outermost first
 	// After is what the caller has to note once the run is complete; opaque here.
 	After json.RawMessage `json:"after,omitempty"`
 }

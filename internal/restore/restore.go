@@ -123,13 +123,13 @@ func CheckOps(ops []Op) error {
 	return nil
 }
 
-// order sorts the numbers of ops into what can be written at once, what goes
+// order sorts numbers of ops into what can be written at once, what goes
 // away, and what can only be written after that.
-func order(ops []Op) (writes, removes, late []int) {
+func order(ops []Op, which []int) (writes, removes, late []int) {
 	gone := map[string]bool{}    // paths that go away
 	goneDir := map[string]bool{} // folders in which something goes away
-	for _, op := range ops {
-		if !op.Old.Absent() && op.New.Absent() {
+	for _, n := range which {
+		if op := ops[n]; !op.Old.Absent() && op.New.Absent() {
 			gone[op.Path] = true
 			for i := range op.Path {
 				if op.Path[i] == '/' {
@@ -138,7 +138,8 @@ func order(ops []Op) (writes, removes, late []int) {
 			}
 		}
 	}
-	for n, op := range ops {
+	for _, n := range which {
+		op := ops[n]
 		switch {
 		case op.New.Absent():
 			removes = append(removes, n)
