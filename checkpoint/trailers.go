@@ -157,7 +157,10 @@ func joinList(items [][]string) string {
 // splitList decodes what joinList made; every item must have n fields.
 func splitList(value string, n int) ([][]string, error) {
 	var items [][]string
-	for word := range strings.FieldsSeq(value) {
+	if value == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(value, " ") {
 		fields := strings.Split(word, ":")
 		if len(fields) != n {
 			return nil, fmt.Errorf("%w: broken list item %.60q", errTrailers, word)
