@@ -115,7 +115,7 @@ func (s *Store) sides(ctx context.Context, h *held, r DiffRequest) (from, to str
 	}
 	if r.Worktree {
 		err := s.locked(ctx, func() error {
-			l, err := s.look(ctx, r.Pane, nil)
+			l, err := s.look(ctx, r.Pane, nil, nil)
 			if err == nil {
 				to = l.made.Tree
 			}

@@ -63,7 +63,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	if r.Abort {
 		verb = "aborting"
 	}
-	l, err := s.look(ctx, j.Pane, nil)
+	l, err := s.look(ctx, j.Pane, nil, nil)
 	if err != nil {
 		return res, err
 	}

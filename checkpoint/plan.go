@@ -54,10 +54,36 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 	if err := s.keepUnknown(ctx, l, p, to); err != nil {
 		return nil, err
 	}
-	if err := s.checkWay(ctx, l, p); err != nil {
+	if err := s.dropDone(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := s.checkWay(l, p); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// dropDone takes new files out of p that are on disk already as they should be,
+// though git ignores them now.
+func (s *Store) dropDone(ctx context.Context, p *plan) error {
+	run, err := s.lookingRun(ctx)
+	if err != nil {
+		return err
+	}
+	var kept []restore.Op
+	for _, op := range p.ops {
+		there := false
+		if op.Old.Absent() {
+			if there, err = run.Holds(ctx, op.Path, op.New); err != nil {
+				return err
+			}
+		}
+		if !there {
+			kept = append(kept, op)
+		}
+	}
+	p.ops = kept
+	return nil
 }
 
 func wanted(file string, paths []string) bool {
@@ -190,7 +216,7 @@ func (s *Store) ignoredBy(ctx context.Context, tree string, paths []string) (map
 }
 
 // checkWay refuses where something that no checkpoint holds stands in the way.
-func (s *Store) checkWay(ctx context.Context, l *looked, p *plan) error {
+func (s *Store) checkWay(l *looked, p *plan) error {
 	var blocked, ignored []string
 	ours := map[string]bool{} // paths of which the safety checkpoint has the content
 	for _, op := range p.ops {

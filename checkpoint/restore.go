@@ -116,7 +116,7 @@ func branchName(ref string) string {
 func (s *Store) lookAndPlan(ctx context.Context, pane string, to target, paths []string, check func(*looked) error) (*looked, *plan, error) {
 	var include []string
 	for {
-		l, err := s.look(ctx, pane, include)
+		l, err := s.look(ctx, pane, include, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -265,9 +265,20 @@ func stopped(err error) error {
 	}
 }
 
+// lookingRun makes a run that can only look at the work tree.
+func (s *Store) lookingRun(ctx context.Context) (*restore.Run, error) {
+	settings, err := s.repo.Settings(ctx, `^core\.filemode$`)
+	if err != nil {
+		return nil, err
+	}
+	return &restore.Run{
+		Root: s.repo.Worktree, IDLen: s.repo.IDLen, Hasher: s.repo, FileMode: settings["core.filemode"] != "false",
+	}, nil
+}
+
 // newRun makes a run over the work tree.
 func (s *Store) newRun(ctx context.Context, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
-	settings, err := s.repo.Settings(ctx, `^core\.filemode$`)
+	run, err := s.lookingRun(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -277,17 +288,14 @@ func (s *Store) newRun(ctx context.Context, id string, progress func(done, total
 	if err != nil {
 		return nil, nil, err
 	}
-	run := &restore.Run{
-		Root: s.repo.Worktree, ID: id, IDLen: s.repo.IDLen, Objects: objects, Hasher: s.repo,
-		FileMode: settings["core.filemode"] != "false", Progress: progress,
-	}
+	run.ID, run.Objects, run.Progress = id, objects, progress
 	return run, func() { _ = objects.Close() }, nil
 }
 
 // settle checks the work tree against what was wanted, notes what the restore
 // left, and ends the journal.
 func (s *Store) settle(ctx context.Context, res *RestoreResult, j restore.Journal) error {
-	l, err := s.look(ctx, j.Pane, nil)
+	l, err := s.look(ctx, j.Pane, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -335,11 +343,10 @@ func (s *Store) differing(ctx context.Context, tree string, ops []restore.Op) ([
 	if len(ops) == 0 {
 		return nil, nil
 	}
-	run, done, err := s.newRun(ctx, "check", nil)
+	run, err := s.lookingRun(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	var out []string
 	for _, op := range ops {
 		ok, err := run.Holds(ctx, op.Path, op.New)

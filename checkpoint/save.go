@@ -23,8 +23,8 @@ type looked struct {
 }
 
 // look makes the tree of the work tree. The lock is held. Paths in include are
-// taken whatever their size.
-func (s *Store) look(ctx context.Context, pane string, include []string) (*looked, error) {
+// taken whatever their size; progress may be nil.
+func (s *Store) look(ctx context.Context, pane string, include []string, progress func(done, total int64)) (*looked, error) {
 	head, err := s.repo.Head(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Store) look(ctx context.Context, pane string, include []string) (*looke
 	l := &looked{held: refs, head: head, newest: last}
 	limits := s.limits()
 	l.made, err = s.maker.Make(ctx, snapshot.Request{
-		Head: head, Include: include, Reachable: l.reachable,
+		Head: head, Include: include, Reachable: l.reachable, Progress: progress,
 		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
 	})
 	return l, err
@@ -101,7 +101,7 @@ func (s *Store) headTree(ctx context.Context, head git.Head) (string, error) {
 func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) {
 	var res BeginResult
 	err := s.locked(ctx, func() error {
-		l, err := s.look(ctx, r.Pane.ID, nil)
+		l, err := s.look(ctx, r.Pane.ID, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (s *Store) Save(ctx context.Context, r SaveRequest) (SaveResult, error) {
 		return res, err
 	}
 	err := s.locked(ctx, func() error {
-		l, err := s.look(ctx, r.Pane.ID, nil)
+		l, err := s.look(ctx, r.Pane.ID, nil, r.Progress)
 		if err != nil {
 			return err
 		}

@@ -85,11 +85,10 @@ type NotSaved struct {
 
 // BeginRequest notes the base of a turn that starts now.
 type BeginRequest struct {
-	Pane       Pane
-	Turn       int  // the turn that begins
-	SaveStart  bool // save what changed since the newest checkpoint as kind start
-	Agent      string
-	OnLongSave func() // called once when the work is known to take long; may be nil
+	Pane      Pane
+	Turn      int  // the turn that begins
+	SaveStart bool // save what changed since the newest checkpoint as kind start
+	Agent     string
 }
 
 // BeginResult is the base of the turn, and the start checkpoint if one was due.
@@ -111,6 +110,7 @@ type SaveRequest struct {
 	AgentSession string
 	Transcript   string
 	Late         bool
+	Progress     func(done, total int64) // is told how many files are stored; may be nil
 }
 
 // SaveResult tells what a save did.

@@ -83,7 +83,7 @@ func NewCheckpoints(d CheckpointDeps) []Verb {
 		{
 			Name: "save-checkpoint", Grant: GrantWrite, Summary: "save the work tree now",
 			Errors: append([]string{"disk_full", "sandboxed"}, about...), Example: `{"label":"before the big change"}`,
-			Params: func() any { return &api.SaveCheckpointParams{} }, Run: run(c.save),
+			Params: func() any { return &api.SaveCheckpointParams{} }, Run: runWithProgress(c.save),
 		},
 		{
 			Name: "drop-checkpoints", Grant: GrantWrite, Summary: "delete checkpoints of a pane",

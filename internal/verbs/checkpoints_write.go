@@ -113,7 +113,7 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 // manualWindow is the name of the window of checkpoints saved where there is none.
 const manualWindow = "manual"
 
-func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams) (api.SaveCheckpointResult, error) {
+func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, progress func(api.Progress)) (api.SaveCheckpointResult, error) {
 	w, err := c.Panes.Ensure(ctx, p.Place, manualWindow)
 	if err != nil {
 		return api.SaveCheckpointResult{}, err
@@ -126,6 +126,7 @@ func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams) (api
 	res, err := store.Save(ctx, checkpoint.SaveRequest{
 		Kind: checkpoint.KindManual, Pane: f.pane(), Turn: w.Turn, State: string(w.StateOrNone()), Label: p.Label, Always: true,
 		Agent: w.Agent, AgentSession: w.AgentSession,
+		Progress: func(done, total int64) { progress(api.Progress{What: "saving files", Done: done, Total: total}) },
 	})
 	if err != nil {
 		return api.SaveCheckpointResult{}, err

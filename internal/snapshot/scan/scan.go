@@ -39,8 +39,11 @@ type table struct {
 	root  *node
 	index indexKey          // which user's index the tracked flags are from
 	rules [sha256.Size]byte // of the ignore rules outside the tree
-	tree  string            // what the last Make returned; empty: none
+	tree  string            // what the last Make returned; empty: none; unheld: it failed
 }
+
+// unheld stands for a tree that no ref can hold.
+const unheld = "none"
 
 // indexKey tells whether the user's index is the same as before.
 type indexKey struct {
@@ -69,11 +72,13 @@ func (s *Scanner) Make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		s.table = s.load()
 	}
 	res, err := s.make(ctx, r)
+	s.unsaved = true
 	if err != nil {
-		s.table = nil // half-made notes are not worth keeping
+		// What was stored need not be stored again. But nothing holds it yet, and
+		// ignore files that changed may have been seen without being acted on.
+		s.table.tree, s.table.rules = unheld, [sha256.Size]byte{}
 		return snapshot.Result{}, err
 	}
-	s.unsaved = true
 	return res, nil
 }
 

@@ -8,14 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/xec"
 )
 
 const (
 	// batchSize is how many files one git process stores.
 	batchSize = 4096
+	// batchBytes is how many bytes that may be, except for a single file.
+	batchBytes = 256_000_000
+	// slowestDisk is what any disk is taken to manage, in bytes a second.
+	slowestDisk = 5_000_000
 	// manyTracked is from how many changed tracked files on git's own index is
 	// asked which of them are as it knows them.
 	manyTracked = 200
@@ -41,7 +47,7 @@ func (p *pass) store(progress func(done, total int64)) error {
 	for round := 0; len(list) > 0 && round <= rereads; round++ {
 		var again []work
 		for len(list) > 0 {
-			n := min(batchSize, len(list))
+			n := batch(list)
 			moved, err := p.storeBatch(list[:n])
 			if err != nil {
 				return err
@@ -55,6 +61,22 @@ func (p *pass) store(progress func(done, total int64)) error {
 		list = again
 	}
 	return nil
+}
+
+// batch tells how many files of list go into the next batch.
+func batch(list []work) int {
+	var bytes int64
+	for n, w := range list {
+		if bytes += w.stat.size; n == batchSize || n > 0 && bytes > batchBytes {
+			return n
+		}
+	}
+	return len(list)
+}
+
+// patience is how long git may be silent while it stores that many bytes.
+func patience(bytes int64) time.Duration {
+	return xec.DefaultStall + time.Duration(bytes/slowestDisk)*time.Second
 }
 
 // usable drops what may not or cannot be read, and applies the limits.
@@ -170,11 +192,11 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 		return nil, err
 	}
 	defer done()
-	byPath := make(map[string]work, len(list))
 	paths := make([]string, 0, len(list))
 	var known []git.Entry
+	var bytes int64
 	for _, w := range list {
-		byPath[w.path] = w
+		bytes += w.stat.size
 		paths = append(paths, w.path)
 		if e := w.at.find(w.name); w.tracked && !e.has(fConflict) && e.idxMode != modeGitlink {
 			known = append(known, git.Entry{Path: w.path, Mode: e.idxMode, ID: e.idxID.text(p.s.repo.IDLen)})
@@ -187,7 +209,8 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	}
 	began := p.s.now().UnixNano()
 	bad := map[string]string{}
-	if err := p.add(p.ctx, index, paths, bad); err != nil {
+	repo := p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
+	if err := add(p.ctx, repo, index, paths, bad); err != nil {
 		return nil, err
 	}
 	stored, err := p.s.repo.IndexEntries(p.ctx, index)
@@ -237,8 +260,8 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 
 // add takes paths into the private index. A path that git cannot take costs
 // only itself: it is named in bad.
-func (p *pass) add(ctx context.Context, index string, paths []string, bad map[string]string) error {
-	err := p.s.repo.AddToIndex(ctx, index, paths)
+func add(ctx context.Context, repo *git.Repo, index string, paths []string, bad map[string]string) error {
+	err := repo.AddToIndex(ctx, index, paths)
 	if err == nil || len(paths) == 0 {
 		return err
 	}
@@ -251,10 +274,10 @@ func (p *pass) add(ctx context.Context, index string, paths []string, bad map[st
 		return nil
 	}
 	half := len(paths) / 2
-	if err := p.add(ctx, index, paths[:half], bad); err != nil {
+	if err := add(ctx, repo, index, paths[:half], bad); err != nil {
 		return err
 	}
-	return p.add(ctx, index, paths[half:], bad)
+	return add(ctx, repo, index, paths[half:], bad)
 }
 
 // refusal tells whether git refused because of a single path, and for which
