@@ -82,7 +82,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (target, error) {
 	left, err := s.LeftOutAll(ctx, c)
-	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, leftOut: left}, err
+	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, head: c.Head, leftOut: left}, err
 }
 
 // checkPlace refuses a checkpoint of another work tree or another branch.
