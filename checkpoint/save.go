@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -176,6 +178,9 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	res := SaveResult{Tree: l.made.Tree}
 	if !r.Always {
 		same, err := s.unchanged(ctx, l, r)
+		if err == nil && same && !r.Since.IsZero() {
+			res.NotCovered = s.touched(l.made.LeftOut, r.Since)
+		}
 		if err != nil || same {
 			return res, err
 		}
@@ -189,6 +194,40 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	}
 	res.Checkpoint = c
 	return res, nil
+}
+
+const (
+	maxTouched = 5000                  // files of a left-out folder that are looked at
+	clockStep  = 20 * time.Millisecond // how far a file's times lag behind the clock
+)
+
+// touched names the left-out places in which a file was written since then.
+func (s *Store) touched(left []snapshot.LeftOut, since time.Time) []LeftOut {
+	var out []LeftOut
+	since = since.Add(-clockStep)
+	for _, l := range left {
+		seen, written := 0, false
+		_ = filepath.WalkDir(filepath.Join(s.repo.Worktree, l.Path), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return fs.SkipDir
+			}
+			if d.IsDir() && d.Name() == "objects" {
+				return fs.SkipDir
+			}
+			info, err := d.Info()
+			if err == nil && !d.IsDir() && !info.ModTime().Before(since) {
+				written = true
+			}
+			if seen++; written || seen > maxTouched {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if written {
+			out = append(out, LeftOut{Path: l.Path, Reason: l.Reason})
+		}
+	}
+	return out
 }
 
 // unchanged tells whether there is nothing to save.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,6 +73,32 @@ func TestNothingChangedSavesNothing(t *testing.T) {
 	}
 	if c := r.end("a second stop of the same turn"); c != nil {
 		t.Errorf("a second stop saved %+v", c)
+	}
+}
+
+func TestATurnThatChangedLeftOutPlacesAloneSaysSo(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.Write("big.bin", strings.Repeat("0", 2000))
+	r.Write("old.bin", strings.Repeat("1", 2000))
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(r.Path("old.bin"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	r.store = open(t, r.Repo, func(o *checkpoint.Options) {
+		o.Limits = func() checkpoint.Limits { return checkpoint.Limits{Keep: 50, MaxUntracked: 1000, MaxNewUntracked: -1} }
+	})
+	r.begin()
+	since := time.Now().Add(-time.Millisecond)
+	r.Write("big.bin", strings.Repeat("2", 2000))
+	res, err := r.store.Save(t.Context(), checkpoint.SaveRequest{
+		Kind: checkpoint.KindTurn, Pane: r.pane, Turn: r.turn, State: "done", Base: &r.base, Since: since,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []checkpoint.LeftOut{{Path: "big.bin", Reason: checkpoint.ReasonTooLarge}}
+	if res.Checkpoint != nil || !cmp.Equal(res.NotCovered, want) {
+		t.Errorf("saved %+v, not covered %+v", res.Checkpoint, res.NotCovered)
 	}
 }
 

@@ -110,6 +110,7 @@ type SaveRequest struct {
 	AgentSession string
 	Transcript   string
 	Late         bool
+	Since        time.Time               // when the turn began; with it, a turn that changed left-out places alone says so
 	Progress     func(done, total int64) // is told how many files are stored; may be nil
 }
 
