@@ -1,14 +1,12 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/patch"
 )
 
 // Limits of a diff: past them a file keeps its status and counts, and its hunks
@@ -17,7 +15,6 @@ const (
 	maxDiffFiles = 400
 	maxDiffBytes = 2 << 20
 	maxFileLines = 5000
-	maxLineBytes = maxDiffBytes
 	maxContext   = 20
 )
 
@@ -176,13 +173,12 @@ func (s *Store) compareTrees(ctx context.Context, d *Diff, from, to string, r Di
 	if r.Stat || len(changes) == 0 {
 		return nil
 	}
-	w := &patchWriter{}
+	w := &patch.Keeper{MaxFiles: maxDiffFiles, MaxBytes: maxDiffBytes, MaxLines: maxFileLines}
 	if err := s.repo.Patch(ctx, from, to, r.Context, r.Binary, r.Paths, w); err != nil {
 		return err
 	}
-	w.finish()
-	d.Patch = w.out.Bytes()
-	d.markCut(w.kept)
+	d.Patch = w.Finish()
+	d.markCut(w.Kept())
 	return nil
 }
 
@@ -206,75 +202,4 @@ func (d *Diff) markCut(kept []bool) {
 		f.Cut = !whole
 		d.Cut = d.Cut || f.Cut
 	}
-}
-
-// patchWriter takes git's patch and keeps whole files of it within the limits.
-// Git writes the files of a patch in the order of its list.
-type patchWriter struct {
-	out  bytes.Buffer
-	kept []bool // by file: its hunks are in out
-
-	file    bytes.Buffer // the file being read
-	lines   int          // of file
-	tooLong bool
-	rest    []byte // a line without its end
-	open    bool
-}
-
-var fileStart = []byte("diff --git ")
-
-func (w *patchWriter) Write(p []byte) (int, error) {
-	data := append(w.rest, p...)
-	for {
-		i := bytes.IndexByte(data, '\n')
-		if i < 0 {
-			break
-		}
-		if err := w.line(data[:i+1]); err != nil {
-			return len(p), err
-		}
-		data = data[i+1:]
-	}
-	if len(data) > maxLineBytes {
-		data, w.tooLong = data[:len(fileStart)], true // the rest of the line is of no use
-	}
-	w.rest = slices.Clone(data)
-	return len(p), nil
-}
-
-func (w *patchWriter) line(line []byte) error {
-	if bytes.HasPrefix(line, fileStart) {
-		w.endFile()
-		if len(w.kept) >= maxDiffFiles || w.out.Len() >= maxDiffBytes {
-			return io.ErrShortWrite
-		}
-		w.open = true
-	}
-	w.lines++
-	if w.lines > maxFileLines || w.file.Len()+w.out.Len() > maxDiffBytes {
-		w.tooLong = true
-	}
-	if !w.tooLong {
-		w.file.Write(line)
-	}
-	return nil
-}
-
-// endFile moves the file that was read to the output, if it is short enough.
-func (w *patchWriter) endFile() {
-	if w.open {
-		w.kept = append(w.kept, !w.tooLong)
-		if !w.tooLong {
-			w.out.Write(w.file.Bytes())
-		}
-	}
-	w.file.Reset()
-	w.lines, w.tooLong, w.open = 0, false, false
-}
-
-func (w *patchWriter) finish() {
-	if len(w.rest) > 0 && !w.tooLong {
-		w.file.Write(w.rest)
-	}
-	w.endFile()
 }

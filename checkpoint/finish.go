@@ -69,7 +69,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	safety := &Checkpoint{
 		Kind: KindSafety, Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Turn: j.Turn,
-		Label: fmt.Sprintf("before %s the restore of checkpoint %d", verb, j.N),
+		Label: fmt.Sprintf("before %s %s", verb, nameOf(&j)),
 	}
 	if err := s.record(ctx, l, safety, []int{j.N, j.Safety}); err != nil {
 		return res, err

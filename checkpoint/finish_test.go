@@ -185,3 +185,66 @@ func TestB104OneLockedPathTakesBackTheRest(t *testing.T) {
 		t.Error("the work tree is empty")
 	}
 }
+
+// TestAPlantedJournalLeadsNowhere has a journal that came with a repository.
+func TestAPlantedJournalLeadsNowhere(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"path out of the tree":   {`"path":"edit"`, `"path":"../edit"`},
+		"git directory":          {`"path":"edit"`, `"path":".git/config"`},
+		"name of temporary file": {`"run_id":"`, `"run_id":"../`},
+		"folder":                 {`"folders":["`, `"folders":["../x","`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := swaps(t)
+			req := r.request(1)
+			req.Step = func(string) error { return checkpoint.ErrStopped }
+			if _, err := r.store.Restore(t.Context(), req); !errors.Is(err, checkpoint.ErrStopped) {
+				t.Fatal(err)
+			}
+			journal := r.Path(".git/turnback/trees/main/restore.json")
+			data, err := os.ReadFile(journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			planted := strings.Replace(string(data), change[0], change[1], 1)
+			if planted == string(data) {
+				t.Fatalf("the journal has no %s: %s", change[0], data)
+			}
+			if err := os.WriteFile(journal, []byte(planted), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			before := r.Tree()
+			for _, abort := range []bool{false, true} {
+				_, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{Abort: abort})
+				wantCode(t, err, checkpoint.Interrupted)
+			}
+			if diff := cmp.Diff(before, r.Tree()); diff != "" {
+				t.Errorf("files changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAKilledRestoreOfAnOddNameIsFinished has a name that is not UTF-8.
+func TestAKilledRestoreOfAnOddNameIsFinished(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write("odd\xff\nname", "1\n") })
+	then := r.Tree()
+	r.take("two", func() { r.Write("odd\xff\nname", "2\n") })
+	req := r.request(1)
+	req.Step = func(step string) error {
+		if strings.HasPrefix(step, "swapped") {
+			return checkpoint.ErrStopped
+		}
+		return nil
+	}
+	if _, err := r.store.Restore(t.Context(), req); !errors.Is(err, checkpoint.ErrStopped) {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(then, r.Tree()); diff != "" {
+		t.Errorf("- want, + got:\n%s", diff)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/trailers"
 )
 
 const (
@@ -33,44 +34,43 @@ func checkpointRef(pane string, n int) string {
 
 // describe makes the message of c's commit.
 func describe(c *Checkpoint, roles []string) string {
-	t := newTrailers()
-	t.add("Format", formatVersion)
-	t.add("Kind", string(c.Kind))
-	t.add("N", strconv.Itoa(c.N))
-	t.add("Pane", c.Pane.ID)
-	t.add("Window", c.Pane.Window)
-	t.add("Session", c.Pane.Session)
-	t.add("Turn", strconv.Itoa(c.Turn))
-	t.add("State", c.State)
-	t.add("Label", c.Label)
-	t.add("Worktree", c.Worktree)
-	t.add("Head", c.Head)
-	t.add("Branch", c.Branch)
+	t := trailers.New()
+	t.Add("Kind", string(c.Kind))
+	t.Add("N", strconv.Itoa(c.N))
+	t.Add("Pane", c.Pane.ID)
+	t.Add("Window", c.Pane.Window)
+	t.Add("Session", c.Pane.Session)
+	t.Add("Turn", strconv.Itoa(c.Turn))
+	t.Add("State", c.State)
+	t.Add("Label", c.Label)
+	t.Add("Worktree", c.Worktree)
+	t.Add("Head", c.Head)
+	t.Add("Branch", c.Branch)
 	if b := c.Base; b != nil {
-		t.add("Base-Head", b.Head)
-		t.add("Base-Tree", b.Tree)
+		t.Add("Base-Head", b.Head)
+		t.Add("Base-Tree", b.Tree)
 		if b.Number > 0 {
-			t.add("Base-Number", strconv.Itoa(b.Number))
+			t.Add("Base-Number", strconv.Itoa(b.Number))
 		}
-		t.add("Base-Name", b.Name)
+		t.Add("Base-Name", b.Name)
 	}
-	t.add("Time", c.At.UTC().Format(time.RFC3339Nano))
-	t.add("Agent", c.Agent)
-	t.add("Agent-Session", c.AgentSession)
-	t.add("Transcript", c.Transcript)
+	t.Add("Time", c.At.UTC().Format(time.RFC3339Nano))
+	t.Add("Agent", c.Agent)
+	t.Add("Agent-Session", c.AgentSession)
+	t.Add("Transcript", c.Transcript)
 	if c.LeftOutCount > 0 {
-		t.add("Left-Out-Count", strconv.Itoa(c.LeftOutCount))
-		t.addList("Left-Out", leftOutItems(c.LeftOut))
+		t.Add("Left-Out-Count", strconv.Itoa(c.LeftOutCount))
+		t.AddList("Left-Out", leftOutItems(c.LeftOut))
 	}
 	if c.Late {
-		t.add("Late", "true")
+		t.Add("Late", "true")
 	}
-	t.add("Parents", strings.Join(roles, " "))
+	t.Add("Parents", strings.Join(roles, " "))
 	subject := c.Label
 	if subject == "" {
 		subject = fmt.Sprintf("checkpoint %d", c.N)
 	}
-	return t.message(subject)
+	return t.Message(subject)
 }
 
 func leftOutItems(list []LeftOut) [][]string {
@@ -97,7 +97,7 @@ func parseRef(name string) (pane string, n int, ok bool) {
 func readCheckpoint(ref git.Ref) Checkpoint {
 	pane, n, _ := parseRef(ref.Name)
 	c := Checkpoint{N: n, Ref: ref.Name, Commit: ref.Commit, Tree: ref.Tree, Pane: Pane{ID: pane}}
-	t, err := parseTrailers(ref.Message)
+	t, err := trailers.Parse(ref.Message)
 	if err == nil {
 		err = c.fill(t, ref)
 	}
@@ -107,51 +107,51 @@ func readCheckpoint(ref git.Ref) Checkpoint {
 	return c
 }
 
-func (c *Checkpoint) fill(t *trailers, ref git.Ref) error {
+func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	number := func(name string) int {
-		n, err := strconv.Atoi(t.get(name))
+		n, err := strconv.Atoi(t.Get(name))
 		if err != nil {
 			return 0
 		}
 		return n
 	}
-	if number("N") != c.N || t.get("Pane") != c.Pane.ID {
-		return fmt.Errorf("%w: it says it is checkpoint %d of pane %.40q", errTrailers, number("N"), t.get("Pane"))
+	if number("N") != c.N || t.Get("Pane") != c.Pane.ID {
+		return fmt.Errorf("%w: it says it is checkpoint %d of pane %.40q", trailers.ErrMalformed, number("N"), t.Get("Pane"))
 	}
-	c.Kind = Kind(t.get("Kind"))
+	c.Kind = Kind(t.Get("Kind"))
 	if !slices.Contains([]Kind{KindTurn, KindStart, KindSafety, KindManual, KindConversation}, c.Kind) {
-		return fmt.Errorf("%w: kind %.40q is not known", errTrailers, c.Kind)
+		return fmt.Errorf("%w: kind %.40q is not known", trailers.ErrMalformed, c.Kind)
 	}
-	c.Pane.Window, c.Pane.Session = t.get("Window"), t.get("Session")
-	c.Turn, c.State, c.Label = number("Turn"), t.get("State"), t.get("Label")
-	c.Worktree, c.Head, c.Branch = t.get("Worktree"), t.get("Head"), t.get("Branch")
-	if tree := t.get("Base-Tree"); tree != "" {
-		c.Base = &Base{Head: t.get("Base-Head"), Tree: tree, Number: number("Base-Number"), Name: t.get("Base-Name")}
+	c.Pane.Window, c.Pane.Session = t.Get("Window"), t.Get("Session")
+	c.Turn, c.State, c.Label = number("Turn"), t.Get("State"), t.Get("Label")
+	c.Worktree, c.Head, c.Branch = t.Get("Worktree"), t.Get("Head"), t.Get("Branch")
+	if tree := t.Get("Base-Tree"); tree != "" {
+		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Number: number("Base-Number"), Name: t.Get("Base-Name")}
 	}
-	at, err := time.Parse(time.RFC3339Nano, t.get("Time"))
+	at, err := time.Parse(time.RFC3339Nano, t.Get("Time"))
 	if err != nil {
-		return fmt.Errorf("%w: time %.40q", errTrailers, t.get("Time"))
+		return fmt.Errorf("%w: time %.40q", trailers.ErrMalformed, t.Get("Time"))
 	}
 	c.At = at
-	c.Agent, c.AgentSession, c.Transcript = t.get("Agent"), t.get("Agent-Session"), t.get("Transcript")
-	c.Late = t.get("Late") == "true"
+	c.Agent, c.AgentSession, c.Transcript = t.Get("Agent"), t.Get("Agent-Session"), t.Get("Transcript")
+	c.Late = t.Get("Late") == "true"
 	c.LeftOutCount = number("Left-Out-Count")
-	items, err := splitList(t.raw["Left-Out"], 2)
+	items, err := t.List("Left-Out", 2)
 	if err != nil {
 		return err
 	}
 	for _, f := range items {
 		c.LeftOut = append(c.LeftOut, LeftOut{Reason: f[0], Path: f[1]})
 	}
-	roles := strings.Fields(t.get("Parents"))
+	roles := strings.Fields(t.Get("Parents"))
 	if len(roles) != len(ref.Parents) {
-		return fmt.Errorf("%w: %d parents, %d named", errTrailers, len(ref.Parents), len(roles))
+		return fmt.Errorf("%w: %d parents, %d named", trailers.ErrMalformed, len(ref.Parents), len(roles))
 	}
 	for i, role := range roles {
 		switch role {
 		case roleHead:
 			if ref.Parents[i] != c.Head {
-				return fmt.Errorf("%w: its first parent is not the HEAD it names", errTrailers)
+				return fmt.Errorf("%w: its first parent is not the HEAD it names", trailers.ErrMalformed)
 			}
 		case roleBeside:
 			c.beside = ref.Parents[i]
@@ -185,44 +185,43 @@ type undone struct {
 const maxNotSaved = 50
 
 func (p *paneState) message() string {
-	t := newTrailers()
-	t.add("Format", formatVersion)
-	t.add("Pane", p.ID)
-	t.add("Window", p.Window)
-	t.add("Session", p.Session)
-	t.add("Key", p.Key)
-	t.add("Worktree", p.Worktree)
-	t.add("Highest-N", strconv.Itoa(p.HighestN))
-	t.add("Highest-Turn", strconv.Itoa(p.HighestTurn))
+	t := trailers.New()
+	t.Add("Pane", p.ID)
+	t.Add("Window", p.Window)
+	t.Add("Session", p.Session)
+	t.Add("Key", p.Key)
+	t.Add("Worktree", p.Worktree)
+	t.Add("Highest-N", strconv.Itoa(p.HighestN))
+	t.Add("Highest-Turn", strconv.Itoa(p.HighestTurn))
 	if p.Restored != "" {
-		t.add("Restored-Tree", p.Restored)
-		t.add("Restored-N", strconv.Itoa(p.RestoredN))
+		t.Add("Restored-Tree", p.Restored)
+		t.Add("Restored-N", strconv.Itoa(p.RestoredN))
 	}
 	var items [][]string
 	for _, u := range p.Undone {
 		items = append(items, []string{strconv.Itoa(u.Turn), strconv.Itoa(u.N), u.Left})
 	}
-	t.addList("Undone", items)
+	t.AddList("Undone", items)
 	items = nil
 	for _, s := range p.NotSaved[max(0, len(p.NotSaved)-maxNotSaved):] {
 		items = append(items, []string{strconv.Itoa(s.Turn), strconv.FormatInt(s.At.Unix(), 10), s.Reason})
 	}
-	t.addList("Not-Saved", items)
-	return t.message("pane " + p.ID)
+	t.AddList("Not-Saved", items)
+	return t.Message("pane " + p.ID)
 }
 
 func readPane(ref git.Ref) (paneState, error) {
 	p := paneState{commit: ref.Commit, Pane: Pane{ID: strings.TrimPrefix(ref.Name, panesRoot)}}
-	t, err := parseTrailers(ref.Message)
+	t, err := trailers.Parse(ref.Message)
 	if err != nil {
 		return p, err
 	}
-	p.Window, p.Session, p.Key, p.Worktree = t.get("Window"), t.get("Session"), t.get("Key"), t.get("Worktree")
-	p.HighestN, _ = strconv.Atoi(t.get("Highest-N"))
-	p.HighestTurn, _ = strconv.Atoi(t.get("Highest-Turn"))
-	p.Restored = t.get("Restored-Tree")
-	p.RestoredN, _ = strconv.Atoi(t.get("Restored-N"))
-	items, err := splitList(t.raw["Undone"], 3)
+	p.Window, p.Session, p.Key, p.Worktree = t.Get("Window"), t.Get("Session"), t.Get("Key"), t.Get("Worktree")
+	p.HighestN, _ = strconv.Atoi(t.Get("Highest-N"))
+	p.HighestTurn, _ = strconv.Atoi(t.Get("Highest-Turn"))
+	p.Restored = t.Get("Restored-Tree")
+	p.RestoredN, _ = strconv.Atoi(t.Get("Restored-N"))
+	items, err := t.List("Undone", 3)
 	if err != nil {
 		return p, err
 	}
@@ -232,7 +231,7 @@ func readPane(ref git.Ref) (paneState, error) {
 		u.N, _ = strconv.Atoi(f[1])
 		p.Undone = append(p.Undone, u)
 	}
-	if items, err = splitList(t.raw["Not-Saved"], 3); err != nil {
+	if items, err = t.List("Not-Saved", 3); err != nil {
 		return p, err
 	}
 	for _, f := range items {

@@ -21,7 +21,6 @@ type target struct {
 	tree    string
 	name    string    // "checkpoint 2", "the base of turn 3"
 	n       int       // the checkpoint's number; 0: none
-	head    string    // HEAD when it was taken; empty: not known
 	leftOut []LeftOut // what the tree could not hold
 }
 
@@ -167,7 +166,7 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) 
 	}
 	ignored, err := s.ignoredBy(ctx, to.tree, gone)
 	if err == nil {
-		err = s.exceptTracked(ctx, l, to, ignored)
+		err = s.exceptTracked(ctx, l, ignored)
 	}
 	if err != nil {
 		return err
@@ -182,9 +181,9 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) 
 	return nil
 }
 
-// exceptTracked takes the paths out of a set that are tracked now, or were in
-// HEAD when the target was taken: ignore rules do not count for those.
-func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored map[string]bool) error {
+// exceptTracked takes the paths out of a set that are tracked: ignore rules do
+// not count for those.
+func (s *Store) exceptTracked(ctx context.Context, l *looked, ignored map[string]bool) error {
 	if len(ignored) == 0 {
 		return nil
 	}
@@ -193,20 +192,6 @@ func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored
 		return err
 	}
 	for _, e := range tracked {
-		delete(ignored, e.Path)
-	}
-	if to.head == "" || len(ignored) == 0 {
-		return nil
-	}
-	missing, err := s.repo.Missing(ctx, []string{to.head})
-	if err != nil || len(missing) > 0 {
-		return err
-	}
-	then, err := s.repo.TreeEntries(ctx, to.head)
-	if err != nil {
-		return err
-	}
-	for _, e := range then {
 		delete(ignored, e.Path)
 	}
 	return nil

@@ -82,7 +82,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (target, error) {
 	left, err := s.LeftOutAll(ctx, c)
-	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, head: c.Head, leftOut: left}, err
+	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, leftOut: left}, err
 }
 
 // checkPlace refuses a checkpoint of another work tree or another branch.
@@ -363,9 +363,9 @@ func (s *Store) differing(ctx context.Context, tree string, ops []restore.Op) ([
 // InterruptedRestore describes a restore that was killed in a work tree.
 type InterruptedRestore struct {
 	Pane   Pane
-	Action string
-	N      int
-	Safety int
+	Name   string // "a restore of checkpoint 2", "an undo"
+	N      int    // 0: a turn's base
+	Safety int    // the safety checkpoint
 }
 
 // Interrupted tells whether a restore was killed in this work tree; nil: none.
@@ -374,7 +374,7 @@ func (s *Store) Interrupted() (*InterruptedRestore, error) {
 	if err != nil || j == nil {
 		return nil, err
 	}
-	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Action: j.Action, N: j.N, Safety: j.Safety}, nil
+	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Name: nameOf(j), N: j.N, Safety: j.Safety}, nil
 }
 
 func (s *Store) notInterrupted() error {
@@ -389,11 +389,7 @@ func (s *Store) notInterrupted() error {
 }
 
 func (s *Store) interrupted(j *restore.Journal, cause error) error {
-	what := "a restore"
-	if j.N > 0 {
-		what = fmt.Sprintf("a restore of checkpoint %d", j.N)
-	}
-	msg := what + " was interrupted in this work tree"
+	msg := nameOf(j) + " was interrupted in this work tree"
 	if cause != nil {
 		msg = fmt.Sprintf("%s: %v", msg, cause)
 	}
@@ -401,6 +397,18 @@ func (s *Store) interrupted(j *restore.Journal, cause error) error {
 		Code: Interrupted, Message: msg, Command: "checkpoint restore --continue", Numbers: []int{j.Safety}, Err: cause,
 		Detail: "--continue finishes it, --abort goes back to the files as they were before",
 	}
+}
+
+// nameOf says what a journal's run was, for people.
+func nameOf(j *restore.Journal) string {
+	if j.N > 0 && j.Action == "restore" {
+		return fmt.Sprintf("a restore of checkpoint %d", j.N)
+	}
+	article := "a"
+	if j.Action == "undo" {
+		article = "an"
+	}
+	return article + " " + j.Action
 }
 
 // headHolds names the commit that a turn made and HEAD still has.

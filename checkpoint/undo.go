@@ -112,7 +112,7 @@ func (s *Store) undoStep(ctx context.Context, h *held) (step, error) {
 	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
-		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), head: c.Base.Head, leftOut: left},
+		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), leftOut: left},
 		undone: append(slices.Clone(h.pane.Undone), undone{Turn: c.Turn, N: c.N}),
 	}
 	return st, nil

@@ -156,19 +156,22 @@ type UndoParams struct {
 // continue-restore and abort-restore.
 type RestoreResult struct {
 	Pane
-	N         int      `json:"n,omitempty"`    // the checkpoint restored
-	Turn      int      `json:"turn,omitempty"` // undo, redo: the turn taken back or put back
-	Action    string   `json:"action"`         // restore, undo, redo, continue, abort
-	DryRun    bool     `json:"dry_run,omitempty"`
-	Safety    int      `json:"safety,omitempty"` // the safety checkpoint; 0 in a dry run
-	Written   []string `json:"written"`
-	Removed   []string `json:"removed"`
-	Kept      []string `json:"kept"`    // files that N could not have known
-	Skipped   []string `json:"skipped"` // submodules, nested repositories and left-out paths
-	HeadHolds string   `json:"head_holds,omitempty"`
-	More      bool     `json:"more"` // undo, redo: there is a further step
-	Notes     []string `json:"notes,omitempty"`
-	Untrusted bool     `json:"untrusted"`
+	N       int      `json:"n,omitempty"`    // the checkpoint restored
+	Turn    int      `json:"turn,omitempty"` // undo, redo: the turn taken back or put back
+	Action  string   `json:"action"`         // restore, undo, redo, continue, abort
+	DryRun  bool     `json:"dry_run,omitempty"`
+	Safety  int      `json:"safety,omitempty"` // the safety checkpoint; 0 in a dry run
+	Written []string `json:"written"`
+	Removed []string `json:"removed"`
+	Kept    []string `json:"kept"`    // files that N could not have known
+	Skipped []string `json:"skipped"` // submodules, nested repositories and left-out paths
+	// PathsBase64 gives the bytes of those paths above that are not UTF-8, by how
+	// they stand there.
+	PathsBase64 map[string]string `json:"paths_base64,omitempty"`
+	HeadHolds   string            `json:"head_holds,omitempty"` // undo: a commit of the turn that HEAD still holds
+	More        bool              `json:"more"`                 // undo, redo: there is a further step
+	Notes       []string          `json:"notes,omitempty"`
+	Untrusted   bool              `json:"untrusted"`
 }
 
 // SaveCheckpointParams are the parameters of save-checkpoint.

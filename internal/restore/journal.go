@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/turnback/turnback/internal/git"
 )
 
 // Journal says what a run is about to do. It is there from before the first
@@ -69,7 +73,57 @@ func ReadJournal(path string) (*Journal, error) {
 	if err := json.Unmarshal(data, &j); err != nil || j.Format != journalFormat {
 		return nil, fmt.Errorf("%w: %s", ErrJournal, path)
 	}
+	if err := j.check(); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrJournal, path, err)
+	}
 	return &j, nil
+}
+
+// check refuses a journal that would lead out of the work tree: it may have come
+// with the repository.
+func (j *Journal) check() error {
+	if j.RunID == "" || strings.Trim(j.RunID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return fmt.Errorf("%.40q is no run", j.RunID)
+	}
+	if err := CheckOps(j.Ops); err != nil {
+		return err
+	}
+	for _, folder := range j.Folders {
+		if err := git.CheckPath(folder); err != nil {
+			return err
+		}
+	}
+	return CheckOps(Reverse(j.Ops))
+}
+
+// opOnDisk is an Op in a journal. A path that is not UTF-8 stands there in base64.
+type opOnDisk struct {
+	Path string `json:"path,omitempty"`
+	Raw  []byte `json:"path_base64,omitempty"`
+	Old  File   `json:"old"`
+	New  File   `json:"new"`
+}
+
+// MarshalJSON writes the path byte for byte.
+func (op Op) MarshalJSON() ([]byte, error) {
+	d := opOnDisk{Path: op.Path, Old: op.Old, New: op.New}
+	if !utf8.ValidString(op.Path) {
+		d.Path, d.Raw = "", []byte(op.Path)
+	}
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (op *Op) UnmarshalJSON(data []byte) error {
+	var d opOnDisk
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
+	}
+	*op = Op{Path: d.Path, Old: d.Old, New: d.New}
+	if d.Raw != nil {
+		op.Path = string(d.Raw)
+	}
+	return nil
 }
 
 // RemoveJournal ends a run.

@@ -25,9 +25,9 @@ func (f File) Absent() bool { return f.Mode == 0 }
 
 // Op is the change of one path.
 type Op struct {
-	Path string `json:"path"`
-	Old  File   `json:"old"` // what must be there
-	New  File   `json:"new"` // what is put there
+	Path string // relative to the root, raw bytes
+	Old  File   // what must be there
+	New  File   // what is put there
 }
 
 // Reverse gives the ops that take ops back.

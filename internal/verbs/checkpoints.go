@@ -40,10 +40,9 @@ type checkpoints struct{ CheckpointDeps }
 func NewCheckpoints(d CheckpointDeps) []Verb {
 	c := &checkpoints{d}
 	about := []string{"no_checkpoint", "not_repo", "session_not_found", "window_not_found", "ambiguous_window", "git_failed", "timeout"}
-	restores := append([]string{
-		"not_ready", "would_overwrite", "edited_since", "other_worktree", "head_moved", "damaged", "interrupted",
-		"changed_meanwhile", "disk_full", "sandboxed",
-	}, about...)
+	finishes := append([]string{"not_ready", "damaged", "interrupted", "changed_meanwhile", "disk_full", "sandboxed"}, about...)
+	restores := append([]string{"would_overwrite", "other_worktree", "head_moved"}, finishes...)
+	steps := append([]string{"edited_since", "nothing_to_undo"}, restores...)
 	return []Verb{
 		{
 			Name: "list-checkpoints", Grant: GrantRead, Summary: "list the checkpoints of a pane, or of all panes of the repository",
@@ -64,20 +63,20 @@ func NewCheckpoints(d CheckpointDeps) []Verb {
 		},
 		{
 			Name: "continue-restore", Grant: GrantWrite, Summary: "finish a restore that was killed",
-			Errors: restores, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(false)),
+			Errors: finishes, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(false)),
 		},
 		{
 			Name: "abort-restore", Grant: GrantWrite, Summary: "take back what a killed restore did",
-			Errors: restores, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(true)),
+			Errors: finishes, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(true)),
 		},
 		{
 			Name: "undo", Grant: GrantWrite, Summary: "take back the newest turn of a pane that changed files",
-			Errors: append([]string{"nothing_to_undo"}, restores...), Example: `{"window":"build"}`,
+			Errors: steps, Example: `{"window":"build"}`,
 			Params: func() any { return &api.UndoParams{} }, Run: runWithProgress(c.step("undo")),
 		},
 		{
 			Name: "redo", Grant: GrantWrite, Summary: "put the turn forward again that was taken back last",
-			Errors: append([]string{"nothing_to_undo"}, restores...), Example: `{"window":"build"}`,
+			Errors: steps, Example: `{"window":"build"}`,
 			Params: func() any { return &api.UndoParams{} }, Run: runWithProgress(c.step("redo")),
 		},
 		{

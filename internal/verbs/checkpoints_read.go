@@ -85,11 +85,7 @@ func interruptedNote(store *checkpoint.Store) (string, error) {
 	if r == nil {
 		return "", nil
 	}
-	what := fmt.Sprintf("a restore of checkpoint %d", r.N)
-	if r.N == 0 {
-		what = "an " + r.Action
-	}
-	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", what), nil
+	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", r.Name), nil
 }
 
 func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api.ShowCheckpointResult, error) {

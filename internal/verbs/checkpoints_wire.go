@@ -57,10 +57,10 @@ func wireDiff(d checkpoint.Diff, pane api.Pane) api.CheckpointDiffResult {
 		Cut: d.Cut, Note: d.Note, Untrusted: true,
 	}
 	for _, f := range d.Files {
-		path, _ := wirePath(f.Path)
-		old, _ := wirePath(f.OldPath)
+		path, raw := wirePath(f.Path)
+		old, oldRaw := wirePath(f.OldPath)
 		out.Files = append(out.Files, api.FileDiff{
-			Status: string(f.Status), Path: path, OldPath: old, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, Cut: f.Cut,
+			Status: string(f.Status), Path: path, PathBase64: raw, OldPath: old, OldPathBase64: oldRaw, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, Cut: f.Cut,
 		})
 	}
 	if utf8.Valid(d.Patch) {
@@ -79,6 +79,16 @@ func wireRestore(action string, r checkpoint.RestoreResult, pane api.Pane, dryRu
 	}
 	if r.Safety != nil {
 		out.Safety = r.Safety.N
+	}
+	for _, list := range [][]string{r.Written, r.Removed, r.Kept, r.Skipped} {
+		for _, p := range list {
+			if text, raw := wirePath(p); raw != "" {
+				if out.PathsBase64 == nil {
+					out.PathsBase64 = map[string]string{}
+				}
+				out.PathsBase64[text] = raw
+			}
+		}
 	}
 	return out
 }

@@ -43,7 +43,14 @@ func (c *checkpoints) guard(ctx context.Context, r *checkpoint.RestoreRequest, f
 		return nil
 	}
 	r.Check = c.ready(place, f.store.Worktree(), command)
-	return r.Check(ctx)
+	if err := r.Check(ctx); err != nil {
+		return err
+	}
+	// Asking may have closed the turn of a dead or interrupted agent.
+	if w, err := c.Panes.Resolve(ctx, api.Place{Window: f.window.ID, Dir: place.Dir}, true); err == nil && w.ID == f.window.ID {
+		r.Turn, r.State = w.Turn, string(w.StateOrNone())
+	}
+	return nil
 }
 
 // restored tells about a restore that was carried out, and has the event sent.

@@ -1,4 +1,7 @@
-package checkpoint
+// Package trailers reads and writes the metadata of a commit of ours: lines
+// "Turnback-Name: value" behind a subject, each name once, each value on one
+// line and byte for byte what was put in.
+package trailers
 
 import (
 	"errors"
@@ -7,30 +10,36 @@ import (
 	"unicode/utf8"
 )
 
-// formatVersion is what the trailer Turnback-Format says. A reader that meets
-// another version calls the checkpoint damaged.
-const formatVersion = "1"
+// Version is what the trailer Turnback-Format says. Another one is an error.
+const Version = "1"
 
-const trailerPrefix = "Turnback-"
+const prefix = "Turnback-"
 
-var errTrailers = errors.New("malformed trailers")
+// ErrMalformed says that a message holds something else than our trailers.
+var ErrMalformed = errors.New("malformed trailers")
 
-// trailers are the metadata of a commit: names in their order, one value each,
-// held as they are written.
-type trailers struct {
+// Set is the metadata of a commit: names in their order, one value each, held as
+// they are written.
+type Set struct {
 	names []string
 	raw   map[string]string
 }
 
-func newTrailers() *trailers { return &trailers{raw: map[string]string{}} }
+// New makes a Set that says which version it is.
+func New() *Set {
+	t := &Set{raw: map[string]string{}}
+	t.Add("Format", Version)
+	return t
+}
 
-// add appends a trailer; an empty value is left out.
-func (t *trailers) add(name, value string) { t.addRaw(name, escape(value, false)) }
+// Add appends a trailer; an empty value is left out.
+func (t *Set) Add(name, value string) { t.addRaw(name, escape(value, false)) }
 
-// addList appends a trailer that holds a list; see splitList.
-func (t *trailers) addList(name string, items [][]string) { t.addRaw(name, joinList(items)) }
+// AddList appends a trailer that holds a list of items with the same number of
+// fields; see List.
+func (t *Set) AddList(name string, items [][]string) { t.addRaw(name, joinList(items)) }
 
-func (t *trailers) addRaw(name, raw string) {
+func (t *Set) addRaw(name, raw string) {
 	if raw == "" {
 		return
 	}
@@ -38,9 +47,9 @@ func (t *trailers) addRaw(name, raw string) {
 	t.raw[name] = raw
 }
 
-// get gives a value, empty where there is none. parseTrailers saw to it that it
-// can be read.
-func (t *trailers) get(name string) string {
+// Get gives a value, empty where there is none. Parse saw to it that it can be
+// read.
+func (t *Set) Get(name string) string {
 	value, err := unescape(t.raw[name])
 	if err != nil {
 		return ""
@@ -48,43 +57,43 @@ func (t *trailers) get(name string) string {
 	return value
 }
 
-// message is the commit message: a subject for people, then the trailers.
-func (t *trailers) message(subject string) string {
+// Message is the commit message: a subject for people, then the trailers.
+func (t *Set) Message(subject string) string {
 	var b strings.Builder
 	b.WriteString(subject)
 	b.WriteString("\n\n")
 	for _, name := range t.names {
-		b.WriteString(trailerPrefix + name + ": " + t.raw[name] + "\n")
+		b.WriteString(prefix + name + ": " + t.raw[name] + "\n")
 	}
 	return b.String()
 }
 
-// parseTrailers reads the message of a commit of ours. A repeated trailer, a
+// Parse reads the message of a commit of ours. A repeated trailer, a
 // line that is none, and another version than ours are errors.
-func parseTrailers(message string) (*trailers, error) {
+func Parse(message string) (*Set, error) {
 	i := strings.Index(message, "\n\n")
 	if i < 0 {
-		return nil, fmt.Errorf("%w: there are none", errTrailers)
+		return nil, fmt.Errorf("%w: there are none", ErrMalformed)
 	}
-	t := newTrailers()
+	t := &Set{raw: map[string]string{}}
 	for line := range strings.Lines(message[i+2:]) {
 		line = strings.TrimSuffix(line, "\n")
 		name, raw, ok := strings.Cut(line, ": ")
-		name, ours := strings.CutPrefix(name, trailerPrefix)
+		name, ours := strings.CutPrefix(name, prefix)
 		if !ok || !ours || name == "" {
-			return nil, fmt.Errorf("%w: %.60q", errTrailers, line)
+			return nil, fmt.Errorf("%w: %.60q", ErrMalformed, line)
 		}
 		if _, err := unescape(raw); err != nil {
 			return nil, err
 		}
 		if _, twice := t.raw[name]; twice {
-			return nil, fmt.Errorf("%w: %s stands twice", errTrailers, name)
+			return nil, fmt.Errorf("%w: %s stands twice", ErrMalformed, name)
 		}
 		t.names = append(t.names, name)
 		t.raw[name] = raw
 	}
-	if v := t.get("Format"); v != formatVersion {
-		return nil, fmt.Errorf("%w: format %.20q is not known", errTrailers, v)
+	if v := t.Get("Format"); v != Version {
+		return nil, fmt.Errorf("%w: format %.20q is not known", ErrMalformed, v)
 	}
 	return t, nil
 }
@@ -122,7 +131,7 @@ func unescape(raw string) (string, error) {
 			continue
 		}
 		if i+2 >= len(raw) || unhex(raw[i+1]) < 0 || unhex(raw[i+2]) < 0 {
-			return "", fmt.Errorf("%w: broken escape in %.60q", errTrailers, raw)
+			return "", fmt.Errorf("%w: broken escape in %.60q", ErrMalformed, raw)
 		}
 		b.WriteByte(byte(unhex(raw[i+1])<<4 | unhex(raw[i+2])))
 		i += 2
@@ -154,6 +163,12 @@ func joinList(items [][]string) string {
 	return strings.Join(words, " ")
 }
 
+// Names lists the names in their order.
+func (t *Set) Names() []string { return t.names }
+
+// List gives the items of a list; every one must have n fields.
+func (t *Set) List(name string, n int) ([][]string, error) { return splitList(t.raw[name], n) }
+
 // splitList decodes what joinList made; every item must have n fields.
 func splitList(value string, n int) ([][]string, error) {
 	var items [][]string
@@ -163,7 +178,7 @@ func splitList(value string, n int) ([][]string, error) {
 	for word := range strings.SplitSeq(value, " ") {
 		fields := strings.Split(word, ":")
 		if len(fields) != n {
-			return nil, fmt.Errorf("%w: broken list item %.60q", errTrailers, word)
+			return nil, fmt.Errorf("%w: broken list item %.60q", ErrMalformed, word)
 		}
 		for i := range fields {
 			var err error
