@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/hookstate"
+	"github.com/turnback/turnback/internal/agents/settingsfile"
+	"github.com/turnback/turnback/internal/agents/textdiff"
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/screen"
+)
+
+// setupAttempts is how often a change is tried when the agent changes its
+// settings at the same time.
+const setupAttempts = 3
+
+// SetupDeps is what the setup command, and doctor for its part, need from
+// outside.
+type SetupDeps struct {
+	Streams    screen.Streams
+	Getenv     func(string) string
+	Dir        func() (string, error) // the working directory, absolute
+	Executable func() (string, error) // this program, absolute
+	Now        func() time.Time
+	StateDir   string // $XDG_STATE_HOME/turnback
+}
+
+// setupOptions are the flags of setup.
+type setupOptions struct {
+	output
+	project, remove, dryRun, yes bool
+}
+
+// setupResult is the result of setup.
+type setupResult struct {
+	Agent   string `json:"agent"`
+	Action  string `json:"action"` // install, remove
+	Path    string `json:"path"`   // the settings file
+	Changed bool   `json:"changed"`
+	DryRun  bool   `json:"dry_run"`
+	Command string `json:"command"` // the program that the hooks run
+	Backup  string `json:"backup"`  // the text from before; empty: there was no file, or nothing changed
+	Diff    string `json:"diff"`
+}
+
+// NewSetupCommand makes `turnback setup AGENT`.
+func NewSetupCommand(d SetupDeps) *cobra.Command {
+	var o setupOptions
+	cmd := &cobra.Command{
+		Use:   "setup AGENT",
+		Short: "Let an agent report its turns to turnback",
+		Long: `Write turnback's hooks into the settings of AGENT, so that the agent reports when
+a turn begins and ends. Agents: claude (Claude Code).
+
+Everything else in the file stays as it is, its order and layout included. The
+hooks name this program by its full path; when the program has moved, run setup
+again. --remove takes the hooks out; where nothing else changed, the file is then
+byte for byte what it was. The text from before is kept as a backup in
+$XDG_STATE_HOME/turnback/backup.
+
+For claude the file is ~/.claude/settings.json (in CLAUDE_CONFIG_DIR, if that is
+set), or with --project .claude/settings.json at the root of the work tree, which
+others who use the repository get too.
+
+In a terminal the change is shown and you are asked; without a terminal, with
+--yes or with --json, it is made at once. A file that does not parse is not
+touched.
+
+Exit status: 0 done, or nothing to do; 1 the file cannot be used; 2 wrong usage.`,
+		Example: `  turnback setup claude
+  turnback setup claude --dry-run     # show the change only
+  turnback setup claude --remove --yes`,
+		Args:      exactArgs("AGENT"),
+		ValidArgs: []string{claude.Name},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] != claude.Name {
+				return unknownAgent(args[0])
+			}
+			return d.runSetup(cmd, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.project, "project", false, "use the settings of the work tree here, not your own")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "take the hooks out")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change and make none")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	o.addTo(cmd)
+	return cmd
+}
+
+func unknownAgent(name string) error {
+	return api.Errorf(api.CodeInvalidParams, "there is no agent %q to set up", name).
+		WithHint(api.Hint{Param: "agent", Accepted: []string{claude.Name}})
+}
+
+// runSetup plans the change, shows it, asks, and makes it.
+func (d SetupDeps) runSetup(cmd *cobra.Command, o setupOptions) error {
+	s, err := d.claudeSetup(o)
+	if err != nil {
+		return err
+	}
+	asks := d.Streams.InTerminal && d.Streams.OutTerminal && !o.yes && !o.json && !o.dryRun
+	for attempt := 1; ; attempt++ {
+		plan, r, err := planSetup(s, o)
+		if err != nil {
+			return setupError(err, s.File.Path)
+		}
+		if !plan.Changed() || o.dryRun {
+			return d.showSetup(o, r)
+		}
+		if asks {
+			agreed, err := d.ask(r)
+			if err != nil || !agreed {
+				return err
+			}
+		}
+		switch err = applySetup(s, plan, o); {
+		case err == nil:
+			return d.showSetup(o, r)
+		case !errors.Is(err, settingsfile.ErrChanged) || asks || attempt == setupAttempts:
+			return setupError(err, s.File.Path)
+		}
+	}
+}
+
+func planSetup(s claude.Setup, o setupOptions) (settingsfile.Plan, setupResult, error) {
+	r := setupResult{Agent: claude.Name, Action: "install", Path: s.File.Path, DryRun: o.dryRun, Command: s.Command}
+	plan, err := settingsfile.Plan{}, error(nil)
+	if o.remove {
+		r.Action = "remove"
+		plan, err = s.PlanRemove()
+	} else {
+		plan, err = s.PlanInstall()
+	}
+	if err != nil {
+		return plan, r, err
+	}
+	if r.Changed = plan.Changed(); r.Changed {
+		oldName, newName := plan.Target, plan.Target
+		if !plan.Existed {
+			oldName = os.DevNull
+		} else if !o.dryRun {
+			r.Backup = s.File.Backup()
+		}
+		after := string(plan.New)
+		if plan.Delete {
+			newName, after = os.DevNull, ""
+		}
+		r.Diff = textdiff.Unified(oldName, newName, string(plan.Old), after)
+	}
+	return plan, r, nil
+}
+
+func applySetup(s claude.Setup, plan settingsfile.Plan, o setupOptions) error {
+	if o.remove {
+		return s.ApplyRemove(plan)
+	}
+	return s.ApplyInstall(plan)
+}
+
+// setupError gives an error about the settings its hint.
+func setupError(err error, path string) error {
+	switch {
+	case errors.Is(err, claude.ErrSettings):
+		hint := api.Hint{Detail: "nothing was changed; put " + path + " in order, then run setup again"}
+		return api.Errorf(api.CodeInternal, "%v", err).WithHint(hint)
+	case errors.Is(err, settingsfile.ErrChanged):
+		return api.Errorf(api.CodeInternal, "%s: %v", path, err).WithHint(api.Hint{Detail: "nothing was changed; run setup again"})
+	}
+	return err
+}
+
+// ask shows the change and waits for an answer; anything but yes means no.
+func (d SetupDeps) ask(r setupResult) (bool, error) {
+	_, err := fmt.Fprintf(d.Streams.Out, "%s\nChange %s? [y/N] ", r.Diff, screen.Line(r.Path))
+	if err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(d.Streams.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	_, err = fmt.Fprintln(d.Streams.Out, "Nothing was changed.")
+	return false, err
+}
+
+func (d SetupDeps) showSetup(o setupOptions, r setupResult) error {
+	if o.json {
+		return writeJSON(d.Streams.Out, r)
+	}
+	path := screen.Line(r.Path)
+	var text string
+	switch {
+	case !r.Changed && r.Action == "remove":
+		text = path + " has no hooks of turnback.\n"
+	case !r.Changed:
+		text = "The hooks are in " + path + " already.\n"
+	case r.DryRun:
+		text = r.Diff + "Nothing was changed: this was a dry run.\n"
+	case r.Action == "remove":
+		text = "Removed the hooks from " + path + ".\n"
+	default:
+		text = "Installed the hooks in " + path + ".\n" +
+			"Claude Code uses them from its next turn on. To see whether they run: turnback doctor\n"
+	}
+	if r.Backup != "" {
+		text += "The text from before is in " + screen.Line(r.Backup) + "\n"
+	}
+	_, err := io.WriteString(d.Streams.Out, text)
+	return err
+}
+
+// claudeSetup finds the settings file and the path to install.
+func (d SetupDeps) claudeSetup(o setupOptions) (claude.Setup, error) {
+	if d.StateDir == "" {
+		return claude.Setup{}, api.Errorf(api.CodeInternal, "there is no place for state").
+			WithHint(api.Hint{Detail: "set HOME or XDG_STATE_HOME"})
+	}
+	command, err := d.command()
+	if err != nil {
+		return claude.Setup{}, err
+	}
+	if !o.remove && !o.dryRun && isTemporaryBuild(command) {
+		return claude.Setup{}, api.Errorf(api.CodeInternal, "this program is a temporary build, which hooks could not find again").
+			WithHint(api.Hint{Command: "go install ./cmd/turnback", Detail: "then run setup with the installed program"})
+	}
+	file := settingsfile.File{Agent: claude.Name, Path: claude.UserSettings(d.Getenv), Mode: 0o600, StateDir: d.StateDir}
+	if o.project {
+		root, err := d.root()
+		if err != nil {
+			return claude.Setup{}, err
+		}
+		file.Path, file.Mode = claude.ProjectSettings(root), 0o644
+	}
+	if file.Path == "" {
+		return claude.Setup{}, api.Errorf(api.CodeInternal, "your settings cannot be found").
+			WithHint(api.Hint{Detail: "set HOME, or CLAUDE_CONFIG_DIR to an absolute path"})
+	}
+	return claude.Setup{File: file, Command: command}, nil
+}
+
+// command is the path of this program as hooks should call it: the place in
+// PATH that leads to it, which stays the same over upgrades, else the program
+// itself.
+func (d SetupDeps) command() (string, error) {
+	exe, err := d.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	for _, dir := range filepath.SplitList(d.Getenv("PATH")) {
+		path := filepath.Join(dir, "turnback")
+		if found, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && os.SameFile(info, found) {
+			return path, nil
+		}
+	}
+	return filepath.Clean(exe), nil
+}
+
+// isTemporaryBuild knows what `go run` makes and removes again.
+func isTemporaryBuild(path string) bool {
+	return strings.Contains(filepath.ToSlash(path), "/go-build")
+}
+
+// root is the root of the work tree here, or the directory itself outside of
+// one. The agent reads the project settings of the directory it is started in.
+func (d SetupDeps) root() (string, error) {
+	here, err := d.Dir()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	for dir := here; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return here, nil
+		}
+	}
+}
+
+// ClaudeFindings is what doctor finds out about the hooks of Claude Code.
+func (d SetupDeps) ClaudeFindings() []Finding {
+	c := claude.Check{Now: d.Now()}
+	var err error
+	if c.Command, err = d.command(); err != nil {
+		return []Finding{{What: "claude", Level: LevelProblem, Text: err.Error()}}
+	}
+	if path := claude.UserSettings(d.Getenv); path != "" {
+		c.Settings = append(c.Settings, path)
+	}
+	if root, err := d.root(); err == nil {
+		c.Settings = append(c.Settings, claude.ProjectSettings(root), claude.LocalSettings(root))
+	}
+	c.LastSeen, c.Seen = hookstate.Dir(d.StateDir).LastSeen(claude.Name)
+	var list []Finding
+	for _, f := range c.Findings() {
+		list = append(list, Finding{What: "claude", Level: f.Level, Text: f.Text, Hint: f.Hint})
+	}
+	return list
+}
+
+// HookAdapters are the agents whose hooks are known, by name.
+func HookAdapters() map[string]HookAdapter {
+	return map[string]HookAdapter{claude.Name: claude.New()}
+}

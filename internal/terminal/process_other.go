@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package terminal
+
+// Lookup reads the entry of process pid. This system does not tell.
+func Lookup(int) (Process, error) { return Process{}, ErrUnsupported }
