@@ -1,0 +1,227 @@
+// Package config reads turnback's settings: the TOML file, its defaults, the
+// checks of its values, and the watch on it.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/turnback/turnback/internal/nearest"
+)
+
+// maxFile bounds the file's size in bytes: far more than anybody writes.
+const maxFile = 1 << 20
+
+// Config is every setting.
+type Config struct {
+	Git    string `toml:"git"` // absolute path of the git program; empty: found in PATH
+	Agents Agents `toml:"agents"`
+}
+
+// Agents is the table [agents].
+type Agents struct {
+	Checkpoints Checkpoints `toml:"checkpoints"`
+}
+
+// Checkpoints is the table [agents.checkpoints].
+type Checkpoints struct {
+	Enabled           bool  `toml:"enabled"`              // false takes no checkpoints
+	Keep              int   `toml:"keep"`                 // turns per pane, 1 to 1000
+	MaxUntrackedMB    int64 `toml:"max_untracked_mb"`     // a larger untracked file is left out (1 MB = 1,000,000 bytes); negative: no limit
+	MaxNewUntrackedMB int64 `toml:"max_new_untracked_mb"` // new untracked bytes in one save; negative: no limit
+	AtTurnStart       bool  `toml:"at_turn_start"`        // also save what changed between two turns
+	GoneDays          int   `toml:"gone_days"`            // a pane gone for so long keeps only its newest turn
+	AllowHome         bool  `toml:"allow_home"`           // a work tree at $HOME or / is allowed
+}
+
+// Default is what holds without a file.
+func Default() Config {
+	return Config{Agents: Agents{Checkpoints: Checkpoints{
+		Enabled:           true,
+		Keep:              50,
+		MaxUntrackedMB:    50,
+		MaxNewUntrackedMB: 500,
+		AtTurnStart:       true,
+		GoneDays:          30,
+	}}}
+}
+
+// Problem is one thing wrong with a file.
+type Problem struct {
+	Line       int      `json:"line,omitempty"` // from 1; 0: not known
+	Key        string   `json:"key,omitempty"`  // agents.checkpoints.keep
+	Text       string   `json:"text"`           // what is wrong, lower case, without line and key
+	Accepted   []string `json:"accepted,omitempty"`
+	DidYouMean string   `json:"did_you_mean,omitempty"`
+}
+
+// String is the problem as one line.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", p.Line)
+	}
+	if p.Key != "" {
+		b.WriteString(p.Key + ": ")
+	}
+	b.WriteString(p.Text)
+	if p.DidYouMean != "" {
+		fmt.Fprintf(&b, ", did you mean %s?", p.DidYouMean)
+	}
+	return b.String()
+}
+
+// Error says that a file cannot be used, with all that is wrong with it.
+type Error struct {
+	Path     string
+	Problems []Problem // at least one
+}
+
+// Error names the file and its problems, on one line.
+func (e *Error) Error() string {
+	all := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		all = append(all, p.String())
+	}
+	return e.Path + ": " + strings.Join(all, "; ")
+}
+
+// Path is where the file is, also when it is absent:
+// $XDG_CONFIG_HOME/turnback/config.toml, else ~/.config/turnback/config.toml.
+// As XDG wants it, a relative XDG_CONFIG_HOME is passed over.
+func Path(getenv func(string) string) (string, error) {
+	dir := getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", errors.New("find the config file: neither XDG_CONFIG_HOME nor HOME is an absolute path")
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "turnback", "config.toml"), nil
+}
+
+// Load reads the file. One that is absent gives the defaults; one that cannot be
+// used gives an *Error that lists everything wrong with it.
+func Load(path string) (Config, error) {
+	data, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Default(), nil
+	}
+	if err != nil {
+		return Config{}, &Error{Path: path, Problems: []Problem{{Text: err.Error()}}}
+	}
+	c, problems := Parse(data)
+	if len(problems) > 0 {
+		return Config{}, &Error{Path: path, Problems: problems}
+	}
+	return c, nil
+}
+
+// read refuses what is no plain file before it is opened: a FIFO would hang.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is no regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, plain(err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("is larger than %d bytes", maxFile)
+	}
+	return data, nil
+}
+
+// plain takes the path off, since whoever shows the problem names it.
+func plain(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
+	}
+	return err
+}
+
+// Parse reads settings from the text of a file. With problems the Config is of
+// no use.
+func Parse(data []byte) (Config, []Problem) {
+	c := Default()
+	dec := toml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, explain(err)
+	}
+	return c, c.check()
+}
+
+func (c Config) check() []Problem {
+	var out []Problem
+	bad := func(key, accepted, format string, args ...any) {
+		out = append(out, Problem{Key: key, Text: fmt.Sprintf(format, args...), Accepted: []string{accepted}})
+	}
+	if c.Git != "" && !filepath.IsAbs(c.Git) {
+		bad("git", "an absolute path", "%q is not an absolute path", c.Git)
+	}
+	cp := c.Agents.Checkpoints
+	if cp.Keep < 1 || cp.Keep > 1000 {
+		bad("agents.checkpoints.keep", "1 to 1000", "%d is not within 1 to 1000", cp.Keep)
+	}
+	if cp.GoneDays < 1 || cp.GoneDays > 36500 {
+		bad("agents.checkpoints.gone_days", "1 to 36500", "%d is not within 1 to 36500", cp.GoneDays)
+	}
+	for key, mb := range map[string]int64{"max_new_untracked_mb": cp.MaxNewUntrackedMB, "max_untracked_mb": cp.MaxUntrackedMB} {
+		if mb > maxMB {
+			bad("agents.checkpoints."+key, "up to 1000000000, or a negative number for no limit", "%d is too large", mb)
+		}
+	}
+	return out
+}
+
+// maxMB keeps a limit in bytes within 64 bits.
+const maxMB = 1_000_000_000
+
+func explain(err error) []Problem {
+	var missing *toml.StrictMissingError
+	if errors.As(err, &missing) {
+		out := make([]Problem, 0, len(missing.Errors))
+		for _, e := range missing.Errors {
+			out = append(out, unknownKey(&e))
+		}
+		return out
+	}
+	var decode *toml.DecodeError
+	if errors.As(err, &decode) {
+		line, _ := decode.Position()
+		text := strings.TrimPrefix(decode.Error(), "toml: ")
+		return []Problem{{Line: line, Key: strings.Join(decode.Key(), "."), Text: text}}
+	}
+	return []Problem{{Text: strings.TrimPrefix(err.Error(), "toml: ")}}
+}
+
+func unknownKey(e *toml.DecodeError) Problem {
+	line, _ := e.Position()
+	key := e.Key()
+	p := Problem{Line: line, Key: strings.Join(key, "."), Text: "unknown key"}
+	if len(key) == 0 {
+		return p
+	}
+	p.Accepted = keysOf(key[:len(key)-1])
+	p.DidYouMean = nearest.Word(key[len(key)-1], p.Accepted)
+	return p
+}

@@ -1,0 +1,153 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/turnback/turnback/internal/config"
+)
+
+func TestDefault(t *testing.T) {
+	want := config.Checkpoints{
+		Enabled: true, Keep: 50, MaxUntrackedMB: 50, MaxNewUntrackedMB: 500,
+		AtTurnStart: true, GoneDays: 30, AllowHome: false,
+	}
+	if diff := cmp.Diff(config.Config{Agents: config.Agents{Checkpoints: want}}, config.Default()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseEverything(t *testing.T) {
+	got, problems := config.Parse([]byte("\xef\xbb\xbf" + `
+git = "/opt/git/bin/git"
+[agents.checkpoints]
+enabled = false
+keep = 1000
+max_untracked_mb = -1
+max_new_untracked_mb = 7
+at_turn_start = false
+gone_days = 1
+allow_home = true
+`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := config.Config{Git: "/opt/git/bin/git", Agents: config.Agents{Checkpoints: config.Checkpoints{
+		Keep: 1000, MaxUntrackedMB: -1, MaxNewUntrackedMB: 7, GoneDays: 1, AllowHome: true,
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseKeepsDefaultsOfWhatIsNotNamed(t *testing.T) {
+	got, problems := config.Parse([]byte("[agents.checkpoints]\nkeep = 7\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := config.Default()
+	want.Agents.Checkpoints.Keep = 7
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseNamesWhatIsWrong(t *testing.T) {
+	cases := []struct {
+		name, text string
+		want       []string // the problems, as lines; "..." stands for any rest
+	}{
+		{"near key", "[agents.checkpoints]\nkeeep = 7\n", []string{"line 2: agents.checkpoints.keeep: unknown key, did you mean keep?"}},
+		{"far key", "[agents.checkpoints]\nxyzzy = 7\n", []string{"line 2: agents.checkpoints.xyzzy: unknown key"}},
+		{"near table", "[agents.checkpoint]\nkeep = 7\n", []string{"line 1: agents.checkpoint: unknown key, did you mean checkpoints?"}},
+		{"two keys", "gti = 1\n[agents.checkpoints]\nfoo = 7\n", []string{"line 1: gti: unknown key, did you mean git?", "line 3: agents.checkpoints.foo: unknown key"}},
+		{"keep 0", "[agents.checkpoints]\nkeep = 0\n", []string{"agents.checkpoints.keep: 0 is not within 1 to 1000"}},
+		{"keep 1001", "[agents.checkpoints]\nkeep = 1001\n", []string{"agents.checkpoints.keep: 1001 is not within 1 to 1000"}},
+		{"gone_days", "[agents.checkpoints]\ngone_days = 0\n", []string{"agents.checkpoints.gone_days: 0 is not within 1 to 36500"}},
+		{"relative git", `git = "bin/git"`, []string{`git: "bin/git" is not an absolute path`}},
+		{"huge limit", "[agents.checkpoints]\nmax_untracked_mb = 9000000000000000000\n", []string{"agents.checkpoints.max_untracked_mb: 9000000000000000000 is too large"}},
+		{"wrong type", "[agents.checkpoints]\nkeep = \"many\"\n", []string{"line 2: ..."}},
+		{"no number", "[agents.checkpoints]\nkeep = \n", []string{"line 2: ..."}},
+		{"no TOML", "keep: 7\n", []string{"line 1: ..."}},
+		{"key twice", "[agents.checkpoints]\nkeep = 1\nkeep = 2\n", []string{"..."}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := config.Parse([]byte(c.text))
+			got := make([]string, 0, len(problems))
+			for _, p := range problems {
+				got = append(got, p.String())
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("problems %q, want %q", got, c.want)
+			}
+			for i, want := range c.want {
+				start, open := strings.CutSuffix(want, "...")
+				if got[i] != want && (!open || !strings.HasPrefix(got[i], start)) {
+					t.Errorf("problem %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownKeyTellsWhatThereIs(t *testing.T) {
+	_, problems := config.Parse([]byte("[agents.checkpoints]\nkeeep = 7\n"))
+	if len(problems) != 1 {
+		t.Fatal(problems)
+	}
+	want := []string{"enabled", "keep", "max_untracked_mb", "max_new_untracked_mb", "at_turn_start", "gone_days", "allow_home"}
+	if diff := cmp.Diff(want, problems[0].Accepted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoadAbsentFile(t *testing.T) {
+	got, err := config.Load(filepath.Join(t.TempDir(), "none", "config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(config.Default(), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoadRefusesWhatIsNoSettingsFile(t *testing.T) {
+	dir := t.TempDir()
+	huge := filepath.Join(dir, "huge")
+	if err := os.WriteFile(huge, []byte(strings.Repeat("#", 1<<20+1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]string{dir: "is no regular file", huge: "is larger than 1048576 bytes"}
+	for path, want := range cases {
+		_, err := config.Load(path)
+		var e *config.Error
+		if !errors.As(err, &e) || err.Error() != path+": "+want {
+			t.Errorf("Load(%s): %v, want %q", path, err, want)
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	cases := []struct {
+		env        map[string]string
+		want       string
+		impossible bool
+	}{
+		{env: map[string]string{"HOME": "/home/u"}, want: "/home/u/.config/turnback/config.toml"},
+		{env: map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c"}, want: "/c/turnback/config.toml"},
+		{env: map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "c"}, want: "/home/u/.config/turnback/config.toml"},
+		{env: map[string]string{}, impossible: true},
+	}
+	for _, c := range cases {
+		got, err := config.Path(func(name string) string { return c.env[name] })
+		if got != c.want || (err != nil) != c.impossible {
+			t.Errorf("Path with %v: %q, %v; want %q", c.env, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/config"
+	"github.com/turnback/turnback/internal/registry"
+	"github.com/turnback/turnback/internal/terminal"
+	"github.com/turnback/turnback/internal/turns"
+	"github.com/turnback/turnback/internal/verbs"
+)
+
+// Local makes the table of the verbs that need no daemon, to run them in this
+// process. It knows the windows of a repository by the records that daemons keep
+// below its common git directory. A config file that cannot be used, or has no
+// possible place, gives the defaults.
+func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
+	settings := config.Default
+	if path, err := config.Path(Getenv(environ)); err == nil {
+		settings = config.NewWatcher(path, now, nil).Get
+	}
+	r := newRepos(environ, settings, now)
+	all := verbs.NewCheckpoints(verbs.CheckpointDeps{
+		Panes:   &localPanes{repos: r, now: now, transcripts: transcripts{}},
+		Open:    r.open,
+		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
+	})
+	for i := range all {
+		all[i].Run = thenPersist(all[i].Run, r)
+	}
+	return verbs.NewTable(all...)
+}
+
+// thenPersist writes down what makes the next process faster after each call:
+// this one may end at once. Without it the next is slower, nothing else.
+func thenPersist(run func(context.Context, verbs.Call) (any, error), r *repos) func(context.Context, verbs.Call) (any, error) {
+	return func(ctx context.Context, call verbs.Call) (any, error) {
+		result, err := run(ctx, call)
+		_ = r.persist()
+		return result, err
+	}
+}
+
+// localPanes knows the windows without following them.
+type localPanes struct {
+	repos       *repos
+	now         func() time.Time
+	transcripts turns.Transcripts
+}
+
+var _ verbs.Panes = (*localPanes)(nil)
+
+// recorded reads the windows of the repository that dir is in. Records that
+// cannot be read are passed over: what they were of cannot be told.
+func (p *localPanes) recorded(ctx context.Context, dir string) ([]registry.Window, turns.WorktreeInfo, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, turns.WorktreeInfo{}, nil
+	}
+	where, err := p.repos.find(ctx, dir)
+	if err != nil {
+		return nil, where, err
+	}
+	windows, _ := registry.ReadRecords(where.CommonDir)
+	return windows, where, nil
+}
+
+// Resolve finds the window that a caller means in the repository it stands in.
+func (p *localPanes) Resolve(ctx context.Context, place api.Place, write bool) (registry.Window, error) {
+	windows, where, err := p.recorded(ctx, place.Dir)
+	if err != nil {
+		return registry.Window{}, err
+	}
+	if real, err := filepath.EvalSymlinks(place.Dir); err == nil {
+		place.Dir = real
+	}
+	return registry.ResolveIn(windows, place, where.Root, write)
+}
+
+// Ensure is Resolve for a save by hand: in a work tree without a window it makes
+// one with this name, and its record.
+func (p *localPanes) Ensure(ctx context.Context, place api.Place, name string) (registry.Window, error) {
+	w, err := p.Resolve(ctx, place, true)
+	code := api.AsError(err)
+	if err == nil || code.Code != api.CodeWindowNotFound || place.Session != "" || place.Window != "" {
+		return w, err
+	}
+	windows, where, err := p.recorded(ctx, place.Dir)
+	if err != nil {
+		return registry.Window{}, err
+	}
+	if where.Root == "" {
+		return registry.Window{}, api.Errorf(api.CodeInvalidParams, "a new window needs a directory").WithHint(api.Hint{Param: "dir"})
+	}
+	store, err := p.repos.open(ctx, where.Root)
+	if err != nil {
+		return registry.Window{}, err
+	}
+	known := registry.New(thisProcess())
+	for _, other := range windows {
+		known.Put(other)
+	}
+	session := registry.SessionName(where.Root, where.CommonDir, where.Branch, where.GitDir != where.CommonDir)
+	sighting := registry.Sighting{Worktree: where.Root, CommonDir: where.CommonDir}
+	w = known.Make(sighting, registry.NameKey(session, name), session, name)
+	w.LastActive = p.now()
+	if w.Turn, err = store.HighestTurn(ctx, w.ID); err != nil {
+		return registry.Window{}, err
+	}
+	return w, registry.WriteRecord(w)
+}
+
+// Busy lists the windows of a work tree whose agents are mid-turn by their
+// records. A turn whose agent has died or was interrupted is over, though its
+// record does not say so yet; to close it is for the daemon that follows it.
+func (p *localPanes) Busy(ctx context.Context, worktree string) ([]registry.Window, error) {
+	windows, where, err := p.recorded(ctx, worktree)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(windows, func(w registry.Window) bool {
+		return w.Worktree != where.Root || !w.MidTurn(alive) || p.over(w)
+	}), nil
+}
+
+func (p *localPanes) over(w registry.Window) bool {
+	if w.AgentPID != 0 && !alive(w.AgentProcess()) {
+		return true
+	}
+	if w.Transcript == "" {
+		return false
+	}
+	// Unchanged since the turn began, it still ends in what came before.
+	info, err := os.Stat(w.Transcript)
+	return err == nil && info.Size() != w.TranscriptSize && p.transcripts.EndsInInterrupt(w.Agent, w.Transcript)
+}
+
+func alive(p registry.Process) bool { return terminal.ProcessAlive(p.PID, p.Started) }
