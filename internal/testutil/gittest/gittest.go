@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -258,7 +259,7 @@ func (r *Repo) Read(path string) string {
 func (r *Repo) Exists(path string) bool {
 	r.t.Helper()
 	_, err := os.Lstat(r.Path(path))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "not a directory") {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		r.t.Fatalf("look: %v", err)
 	}
 	return err == nil

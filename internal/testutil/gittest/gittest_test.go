@@ -149,6 +149,22 @@ func TestTimesShowARewrite(t *testing.T) {
 	}
 }
 
+func TestExists(t *testing.T) {
+	t.Parallel()
+	repo := gittest.NewCommitted(t, map[string]string{"a.txt": "a\n"})
+	repo.Symlink("nowhere", "link")
+	want := map[string]bool{"a.txt": true, "link": true, ".": true, "b.txt": false, "a.txt/below": false, "no/where": false}
+	for path, exists := range want {
+		if repo.Exists(path) != exists {
+			t.Errorf("Exists(%q) is %v", path, !exists)
+		}
+	}
+	repo.Remove("link")
+	if repo.Exists("link") {
+		t.Error("the link is still there")
+	}
+}
+
 func TestSubmodule(t *testing.T) {
 	t.Parallel()
 	repo := gittest.NewCommitted(t, map[string]string{"a.txt": "a\n"})

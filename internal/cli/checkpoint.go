@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/text"
+)
+
+// Exit statuses, as each command's help lists them.
+const (
+	exitsRead = `
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon could be had.`
+	exitsWrite = `
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon could be had,
+4 refused; a refusal changes nothing.`
+)
+
+func newCheckpoint(d Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "checkpoint",
+		Aliases: []string{"cp"},
+		Short:   "List, read and restore the saved turns of a window",
+		Long: `A checkpoint is the state of a work tree at the end of an agent's turn: tracked
+files as they are on disk, and untracked files that git does not ignore. Each is
+a commit under refs/turnback/checkpoints/PANE/N. git push does not push it.
+
+Which window is meant: the one of -s and -w; else the pane that the command
+runs in; else the pane known for this terminal; else, for commands that only
+read, the most recently active pane whose work tree holds this directory.
+`,
+		Example: `  turnback checkpoint list -w build
+  turnback checkpoint diff -w build 2 --stat
+  turnback checkpoint restore -w build 1`,
+	}
+	asGroup(cmd)
+	cmd.AddCommand(
+		newList(d), newShow(d), newDiff(d), newRestore(d),
+		newSave(d), newDrop(d), newPrune(d), newBranch(d),
+	)
+	return cmd
+}
+
+func newList(d Deps) *cobra.Command {
+	var (
+		t   target
+		o   output
+		all bool
+	)
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the checkpoints of a window, oldest first",
+		Long: `List the checkpoints of a window, oldest first: number, turn, the state that the
+turn ended in, when it was taken, the commit, and the label (the turn's prompt).
+
+Kinds other than the end of a turn stand before the label: "start: " for what
+changed between two turns, "safety: " for the state before a restore, "manual: "
+for turnback checkpoint save. Below the table stand the places that a checkpoint
+left out, and the turns that were not saved, with the reasons.
+` + exitsRead,
+		Example: `  turnback checkpoint list
+  turnback checkpoint list -s api -w build
+  turnback checkpoint list --all --json`,
+		Args: maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			place, err := d.place(t, "")
+			if err != nil {
+				return err
+			}
+			show := func(w io.Writer, f text.Format, r api.ListCheckpointsResult) error { return f.List(w, r, all) }
+			return invoke(cmd, d, o, "list-checkpoints", api.ListCheckpointsParams{Place: place, All: all}, show)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every pane of this repository, those that are gone too")
+	t.addTo(cmd, d)
+	o.addTo(cmd)
+	return cmd
+}
+
+func newShow(d Deps) *cobra.Command {
+	var (
+		t target
+		o output
+	)
+	cmd := &cobra.Command{
+		Use:   "show N",
+		Short: "Show all that is known about a checkpoint",
+		Long: `Show everything that is kept with a checkpoint: commit, tree, HEAD and base, the
+agent and its session, and every place that was left out.
+` + exitsRead,
+		Example: `  turnback checkpoint show 2
+  turnback checkpoint show -w build 2 --json`,
+		Args: exactArgs("the checkpoint's number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := number(args[0])
+			if err != nil {
+				return err
+			}
+			place, err := d.place(t, "")
+			if err != nil {
+				return err
+			}
+			show := func(w io.Writer, f text.Format, r api.ShowCheckpointResult) error { return f.Show(w, r) }
+			return invoke(cmd, d, o, "show-checkpoint", api.ShowCheckpointParams{Place: place, N: n}, show)
+		},
+	}
+	cmd.ValidArgsFunction = d.completeNumbers(&t, 1)
+	t.addTo(cmd, d)
+	o.addTo(cmd)
+	return cmd
+}

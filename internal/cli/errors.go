@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/nearest"
+)
+
+// exitInterrupted is the status of a command that a signal ended, as shells have it.
+const exitInterrupted = 130
+
+// silentFailure ends a command with a status; what there is to say was said.
+type silentFailure struct{ status int }
+
+func (f silentFailure) Error() string { return "exit status " + strconv.Itoa(f.status) }
+
+// jsonFailure is an error of a command that speaks JSON without being asked to.
+type jsonFailure struct{ err error }
+
+func (f jsonFailure) Error() string { return f.err.Error() }
+func (f jsonFailure) Unwrap() error { return f.err }
+
+// report prints an error, if there is one, and returns the exit status.
+func report(ctx context.Context, d Deps, err error, asJSON bool) int {
+	if err == nil {
+		return 0
+	}
+	if silent, ok := errors.AsType[silentFailure](err); ok {
+		return silent.status
+	}
+	e := api.AsError(err)
+	status := e.Code.ExitStatus()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		e, status = api.Errorf(api.CodeInternal, "stopped by a signal"), exitInterrupted
+	}
+	if _, speaksJSON := errors.AsType[jsonFailure](err); asJSON || speaksJSON {
+		if writeJSON(d.Streams.Out, map[string]*api.Error{"error": e}) == nil {
+			return status
+		}
+	}
+	shown := fmt.Sprint(e.Message, e.Hint)
+	_, _ = io.WriteString(d.Streams.Err, d.format(context.WithoutCancel(ctx), shown).Error(e))
+	return status
+}
+
+// wantsJSON looks for --json, so that a command line that does not parse is
+// answered in JSON too.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// usageError is wrong usage of cmd.
+func usageError(cmd *cobra.Command, format string, args ...any) error {
+	return api.Errorf(api.CodeInvalidParams, format, args...).WithHint(api.Hint{Command: cmd.CommandPath() + " --help"})
+}
+
+// exactArgs wants one argument for each of names.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usageError(cmd, "%s is missing", names[len(args)])
+		case len(args) > len(names):
+			return usageError(cmd, "unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// maxArgs allows up to n arguments.
+func maxArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError(cmd, "unexpected argument %q", args[n])
+		}
+		return nil
+	}
+}
+
+// number reads a checkpoint number.
+func number(arg string) (int, error) {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 {
+		hint := api.Hint{Param: "n", Accepted: []string{"a whole number from 1 up"}, Command: "turnback checkpoint list"}
+		return 0, api.Errorf(api.CodeInvalidParams, "%q is no checkpoint number", arg).WithHint(hint)
+	}
+	return n, nil
+}
+
+// oneOf checks a flag that takes one of a few words.
+func oneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	hint := api.Hint{Param: flag, Accepted: words, DidYouMean: nearest.Word(value, words)}
+	return api.Errorf(api.CodeInvalidParams, "--%s does not take %q", flag, value).WithHint(hint)
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/text"
+)
+
+type restoreOptions struct {
+	target
+	output
+	paths                             []string
+	dryRun, force, here, goOn, giveUp bool
+}
+
+func newRestore(d Deps) *cobra.Command {
+	var o restoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore N",
+		Short: "Put the files back as checkpoint N has them",
+		Long: `Put the files of the work tree back as checkpoint N has them.
+
+First the work tree is saved as a safety checkpoint; restoring that one takes
+the restore back. Then the files that differ are written, and the files that
+checkpoint N does not have are removed. Ignored files, places that a checkpoint
+leaves out, the index and HEAD stay as they are: git status shows the restored
+files as changes.
+
+A restore refuses, before it changes anything,
+  - while an agent of this or of another pane works in the work tree (--force);
+  - when it would write over an ignored or unreadable file, or over a nested
+    repository: move it out of the way;
+  - when N was taken in another work tree, or HEAD is on another branch than
+    then (--here);
+  - when N is damaged, a file changes under the restore, or the disk is full.
+
+A restore that was killed is told by the next command; --continue finishes it
+and --abort takes it back.
+` + exitsWrite,
+		Example: `  turnback checkpoint restore -w build 1
+  turnback checkpoint restore 1 --dry-run
+  turnback checkpoint restore 1 --path api/retry.go --path docs
+  turnback checkpoint restore --abort`,
+		Args: maxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd, d, o, args) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
+	f.BoolVar(&o.force, "force", false, "also while an agent works in the work tree")
+	f.BoolVar(&o.here, "here", false, "also when N comes from another work tree or branch")
+	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
+	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
+	cmd.ValidArgsFunction = d.completeNumbers(&o.target, 1)
+	o.target.addTo(cmd, d)
+	o.output.addTo(cmd)
+	return cmd
+}
+
+func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) error {
+	place, err := d.place(o.target, "")
+	if err != nil {
+		return err
+	}
+	if o.goOn || o.giveUp {
+		return finishRestore(cmd, d, o, args, place)
+	}
+	if len(args) == 0 {
+		return usageError(cmd, "the checkpoint's number is missing")
+	}
+	n, err := number(args[0])
+	if err != nil {
+		return err
+	}
+	params := api.RestoreCheckpointParams{
+		Place: place, N: n, Paths: o.paths, DryRun: o.dryRun, Force: o.force, Here: o.here,
+	}
+	return invoke(cmd, d, o.output, "restore-checkpoint", params, showRestore)
+}
+
+func finishRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string, place api.Place) error {
+	verb, flag := "continue-restore", "--continue"
+	if o.giveUp {
+		verb, flag = "abort-restore", "--abort"
+	}
+	switch {
+	case o.goOn && o.giveUp:
+		return usageError(cmd, "--continue and --abort exclude each other")
+	case len(args) > 0:
+		return usageError(cmd, "%s takes no checkpoint number", flag)
+	case o.dryRun || o.here || len(o.paths) > 0:
+		return usageError(cmd, "%s goes with no other flag than --force", flag)
+	}
+	return invoke(cmd, d, o.output, verb, api.FinishRestoreParams{Place: place, Force: o.force}, showRestore)
+}
+
+func showRestore(w io.Writer, f text.Format, r api.RestoreResult) error { return f.Restore(w, r) }

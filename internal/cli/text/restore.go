@@ -1,0 +1,87 @@
+package text
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/screen"
+)
+
+// Restore writes the result of a restore of any kind.
+func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
+	var l lines
+	if r.DryRun {
+		f.dryRun(&l, r)
+	} else {
+		l.addf("%s in %s: %s written, %d removed.", did(r), f.ofPane(r.Pane), files(len(r.Written)), len(r.Removed))
+		if r.Safety > 0 {
+			l.addf("Checkpoint %d holds the work tree as it was before. %s", r.Safety, f.wayBack(r))
+		}
+	}
+	if len(r.Kept) > 0 {
+		l.addf("kept: unknown to checkpoint %d: %s", r.N, f.paths(r.Kept))
+	}
+	if len(r.Skipped) > 0 {
+		l.addf("skipped: %s", f.paths(r.Skipped))
+	}
+	if r.HeadHolds != "" {
+		l.addf("HEAD still holds %s.", screen.Line(r.HeadHolds))
+	}
+	for _, note := range r.Notes {
+		l.addf("%s", screen.Line(note))
+	}
+	if !r.More && (r.Action == "undo" || r.Action == "redo") {
+		l.addf("No further turn to %s.", r.Action)
+	}
+	return l.writeTo(w)
+}
+
+// did is what was done, as the start of a sentence.
+func did(r api.RestoreResult) string {
+	switch r.Action {
+	case "undo":
+		return fmt.Sprintf("Took back turn %d", r.Turn)
+	case "redo":
+		return fmt.Sprintf("Put back turn %d", r.Turn)
+	case "continue":
+		return fmt.Sprintf("Finished the restore of checkpoint %d", r.N)
+	case "abort":
+		return fmt.Sprintf("Gave up the restore of checkpoint %d", r.N)
+	default:
+		return fmt.Sprintf("Restored checkpoint %d", r.N)
+	}
+}
+
+// wayBack is the command that takes the restore back.
+func (f Format) wayBack(r api.RestoreResult) string {
+	target := fmt.Sprintf("-s %s -w %s", screen.ShellWord(screen.Line(r.Session)), screen.ShellWord(r.Pane.Pane))
+	switch r.Action {
+	case "undo":
+		return "To put the turn back, run: turnback redo " + target
+	case "redo":
+		return "To take the turn back, run: turnback undo " + target
+	default:
+		return fmt.Sprintf("To undo, run: turnback checkpoint restore %s %d", target, r.Safety)
+	}
+}
+
+func (f Format) dryRun(l *lines, r api.RestoreResult) {
+	what := fmt.Sprintf("Restoring checkpoint %d", r.N)
+	switch r.Action {
+	case "undo":
+		what = fmt.Sprintf("Taking back turn %d", r.Turn)
+	case "redo":
+		what = fmt.Sprintf("Putting back turn %d", r.Turn)
+	}
+	l.addf("%s in %s would write %s and remove %d. Nothing was changed.",
+		what, f.ofPane(r.Pane), files(len(r.Written)), len(r.Removed))
+	var rows [][]string
+	for _, p := range r.Written {
+		rows = append(rows, []string{"write", f.Name(p)})
+	}
+	for _, p := range r.Removed {
+		rows = append(rows, []string{"remove", f.Name(p)})
+	}
+	l.table(rows)
+}

@@ -1,0 +1,328 @@
+package text
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/screen"
+)
+
+// now is noon in a zone that is not UTC, so that a time printed in the wrong
+// zone shows.
+func now() time.Time {
+	return time.Date(2026, 11, 30, 18, 0, 0, 0, time.FixedZone("somewhere", 3*3600))
+}
+
+func format() Format { return Format{Now: now(), QuoteAll: true} }
+
+func today(hour, minute, second int) time.Time {
+	return time.Date(2026, 11, 30, hour, minute, second, 0, now().Location()).UTC()
+}
+
+func pane() api.Pane {
+	return api.Pane{Session: "api-feat-retry", Window: "build", Pane: "00d333ce", Worktree: "/home/u/src/api"}
+}
+
+func sample() api.ListCheckpointsResult {
+	cp := func(n, turn int, kind, label, commit string, at time.Time) api.Checkpoint {
+		return api.Checkpoint{
+			N: n, Turn: turn, Kind: kind, State: "done", Label: label, Commit: commit, At: at,
+			Pane: "00d333ce", Session: "api-feat-retry", Window: "build",
+		}
+	}
+	return api.ListCheckpointsResult{Pane: pane(), Enabled: true, Checkpoints: []api.Checkpoint{
+		cp(1, 1, "turn", "Add a retry to the client", "a6752d3000000000000000000000000000000000", today(14, 2, 56)),
+		cp(2, 2, "turn", "Make the backoff configurable", "992c80e000000000000000000000000000000000", today(14, 9, 58)),
+		cp(3, 4, "safety", "before restoring checkpoint 1", "3de15e5000000000000000000000000000000000", today(14, 12, 8)),
+	}}
+}
+
+func check(t *testing.T, want string, write func(w *strings.Builder) error) {
+	t.Helper()
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), b.String()); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+func TestListIsTheSampleOfTheSpecification(t *testing.T) {
+	check(t, `
+Checkpoints of api-feat-retry, pane 00d333ce, in /home/u/src/api: 3
+N  TURN  STATE  TAKEN     COMMIT   LABEL
+1  1     done   14:02:56  a6752d3  Add a retry to the client
+2  2     done   14:09:58  992c80e  Make the backoff configurable
+3  4     done   14:12:08  3de15e5  safety: before restoring checkpoint 1
+`, func(w *strings.Builder) error { return format().List(w, sample(), false) })
+}
+
+func TestListTellsEverythingBelowTheTable(t *testing.T) {
+	r := sample()
+	r.Checkpoints = r.Checkpoints[:2]
+	r.Checkpoints[0].At = time.Date(2026, 11, 29, 11, 2, 0, 0, time.UTC)
+	r.Checkpoints[1].Kind, r.Checkpoints[1].State, r.Checkpoints[1].Label = "start", "", ""
+	r.Checkpoints[1].LeftOut = []api.LeftOut{
+		{Path: "big.bin", Reason: "too large"},
+		{Path: "inner", Reason: "nested repository"},
+		{Path: "a\ufffd", PathBase64: "Yf8=", Reason: "unreadable"},
+	}
+	r.Checkpoints[1].LeftOutCount = 6
+	r.Checkpoints[1].Damaged = "tree 1234567 is missing"
+	r.NotSaved = []api.NotSaved{
+		{Turn: 5, Reason: "git add: exit status 128"},
+		{Turn: 6, Reason: "not covered: inner"},
+		{Turn: 7, Reason: "saved together with turn 8"},
+	}
+	r.Enabled = false
+	r.Interrupted = "a restore of checkpoint 1 was killed here"
+	check(t, `
+Checkpoints of api-feat-retry, pane 00d333ce, in /home/u/src/api: 2
+N  TURN  STATE  TAKEN         COMMIT   LABEL
+1  1     done   Nov 29 14:02  a6752d3  Add a retry to the client
+2  2     -      14:09:58      992c80e  start: -
+checkpoint 2 left out: big.bin (too large), inner (nested repository), "a\377" (unreadable) and 3 more
+checkpoint 2 is damaged: tree 1234567 is missing
+turn 5 not saved: git add: exit status 128
+turn 6 not covered: inner
+turn 7 saved together with turn 8
+Checkpoints are off: enabled = false in [agents.checkpoints] of the configuration.
+a restore of checkpoint 1 was killed here
+`, func(w *strings.Builder) error { return format().List(w, r, false) })
+}
+
+func TestListOfAllPanesNamesThem(t *testing.T) {
+	r := sample()
+	r.Checkpoints[1].Pane, r.Checkpoints[1].Window = "11112222", "claude"
+	r.Pane = api.Pane{Worktree: "/home/u/src/api"}
+	r.NotSaved = []api.NotSaved{{Pane: "11112222", Turn: 5, Reason: "disk nearly full"}}
+	check(t, `
+Checkpoints of all panes, in /home/u/src/api: 3
+PANE      SESSION         WINDOW  N  TURN  STATE  TAKEN     COMMIT   LABEL
+00d333ce  api-feat-retry  build   1  1     done   14:02:56  a6752d3  Add a retry to the client
+11112222  api-feat-retry  claude  2  2     done   14:09:58  992c80e  Make the backoff configurable
+00d333ce  api-feat-retry  build   3  4     done   14:12:08  3de15e5  safety: before restoring checkpoint 1
+pane 11112222: turn 5 not saved: disk nearly full
+`, func(w *strings.Builder) error { return format().List(w, r, true) })
+}
+
+func TestListWithoutCheckpoints(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result api.ListCheckpointsResult
+		want   string
+	}{
+		"of a pane":      {api.ListCheckpointsResult{Pane: pane(), Enabled: true}, "No checkpoints of api-feat-retry, pane 00d333ce, in /home/u/src/api yet.\n"},
+		"of a work tree": {api.ListCheckpointsResult{Pane: api.Pane{Worktree: "/w"}, Enabled: true}, "No checkpoints in /w yet.\n"},
+		"outside git":    {api.ListCheckpointsResult{Pane: pane(), Enabled: true, Notice: "not a git work tree"}, "No checkpoints: not a git work tree\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, tc.want, func(w *strings.Builder) error { return format().List(w, tc.result, false) })
+		})
+	}
+}
+
+func diffSample() api.CheckpointDiffResult {
+	return api.CheckpointDiffResult{
+		Pane: pane(), Subject: "Checkpoint 2", Against: "checkpoint 1", Added: 2, Deleted: 1,
+		Files: []api.FileDiff{
+			{Status: "M", Path: "a.txt", Added: 1, Deleted: 1},
+			{Status: "M", Path: "b.txt", Added: 1},
+		},
+		Patch: "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y\x1b[2J\n",
+	}
+}
+
+func TestDiffStatIsTheSampleOfTheSpecification(t *testing.T) {
+	check(t, `
+Checkpoint 2 of api-feat-retry, pane 00d333ce, against checkpoint 1: 2 files, +2 -1
+M  a.txt  +1 -1
+M  b.txt  +1 -0
+`, func(w *strings.Builder) error { return format().Diff(w, diffSample(), true, screen.PatchStyle{}) })
+}
+
+func TestDiffStatOfEveryKindOfChange(t *testing.T) {
+	r := diffSample()
+	r.Note = "base of turn 2 was pruned"
+	r.Files = []api.FileDiff{
+		{Status: "R", Path: "new name", OldPath: "old\tname"},
+		{Status: "A", Path: "img.png", Binary: true},
+		{Status: "M", Path: "vendored", Submodule: true},
+		{Status: "M", Path: "long.txt", Added: 9000, Deleted: 1, Cut: true},
+		{Status: "D", Path: "ü"},
+	}
+	check(t, `
+Checkpoint 2 of api-feat-retry, pane 00d333ce, against checkpoint 1: 5 files, +2 -1
+base of turn 2 was pruned
+R  "old\tname" -> new name  +0 -0
+A  img.png                  binary
+M  vendored                 submodule
+M  long.txt                 +9000 -1   cut
+D  "\303\274"               +0 -0
+`, func(w *strings.Builder) error { return format().Diff(w, r, true, screen.PatchStyle{}) })
+}
+
+func TestDiffPatchIsWrittenByteForByteUnlessForATerminal(t *testing.T) {
+	head := "Checkpoint 2 of api-feat-retry, pane 00d333ce, against checkpoint 1: 2 files, +2 -1\n"
+	r := diffSample()
+	check(t, head+r.Patch, func(w *strings.Builder) error { return format().Diff(w, r, false, screen.PatchStyle{}) })
+	check(t, head+strings.ReplaceAll(r.Patch, "\x1b", "^["), func(w *strings.Builder) error {
+		return format().Diff(w, r, false, screen.PatchStyle{Visible: true})
+	})
+	r.PatchB64 = "//4="
+	check(t, head+"\xff\xfe", func(w *strings.Builder) error { return format().Diff(w, r, false, screen.PatchStyle{}) })
+}
+
+func TestDiffNamesWhatThePatchDoesNotHold(t *testing.T) {
+	r := diffSample()
+	r.Files[1].Cut = true
+	check(t, `
+Checkpoint 2 of api-feat-retry, pane 00d333ce, against checkpoint 1: 2 files, +2 -1
+M  b.txt  +1 -0  cut
+`+r.Patch, func(w *strings.Builder) error { return format().Diff(w, r, false, screen.PatchStyle{}) })
+}
+
+func TestRestoreIsTheSampleOfTheSpecification(t *testing.T) {
+	r := api.RestoreResult{Pane: pane(), N: 1, Action: "restore", Safety: 3, Written: []string{"a.txt", "b.txt"}}
+	check(t, `
+Restored checkpoint 1 in api-feat-retry, pane 00d333ce: 2 files written, 0 removed.
+Checkpoint 3 holds the work tree as it was before. To undo, run: turnback checkpoint restore -s api-feat-retry -w 00d333ce 3
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+}
+
+func TestRestoreTellsWhatItLeftAlone(t *testing.T) {
+	many := make([]string, 25)
+	for i := range many {
+		many[i] = "f"
+	}
+	r := api.RestoreResult{
+		Pane: pane(), N: 1, Action: "restore", Safety: 3, Written: []string{"a.txt"}, Removed: []string{"x", "y"},
+		Kept: []string{"new\nline"}, Skipped: many, HeadHolds: "1a2b3c4", Notes: []string{"a note\x1b"},
+	}
+	r.Session = "it's"
+	check(t, `
+Restored checkpoint 1 in it's, pane 00d333ce: 1 file written, 2 removed.
+Checkpoint 3 holds the work tree as it was before. To undo, run: turnback checkpoint restore -s 'it'\''s' -w 00d333ce 3
+kept: unknown to checkpoint 1: "new\nline"
+skipped: `+strings.Repeat("f, ", 19)+`f and 5 more
+HEAD still holds 1a2b3c4.
+a note^[
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+}
+
+func TestUndoAndRedoTellWhereTheyEnd(t *testing.T) {
+	r := api.RestoreResult{Pane: pane(), N: 1, Turn: 2, Action: "undo", Safety: 3, Written: []string{"a.txt"}, More: true}
+	check(t, `
+Took back turn 2 in api-feat-retry, pane 00d333ce: 1 file written, 0 removed.
+Checkpoint 3 holds the work tree as it was before. To put the turn back, run: turnback redo -s api-feat-retry -w 00d333ce
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+	r.Action, r.More = "redo", false
+	check(t, `
+Put back turn 2 in api-feat-retry, pane 00d333ce: 1 file written, 0 removed.
+Checkpoint 3 holds the work tree as it was before. To take the turn back, run: turnback undo -s api-feat-retry -w 00d333ce
+No further turn to redo.
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+}
+
+func TestDryRunListsWhatWouldHappen(t *testing.T) {
+	r := api.RestoreResult{
+		Pane: pane(), N: 1, Action: "restore", DryRun: true, Written: []string{"a.txt"}, Removed: []string{"b c"}, Kept: []string{"d"},
+	}
+	check(t, `
+Restoring checkpoint 1 in api-feat-retry, pane 00d333ce would write 1 file and remove 1. Nothing was changed.
+write   a.txt
+remove  b c
+kept: unknown to checkpoint 1: d
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+}
+
+func TestSetStatePrintsWhatBecameOfTheSave(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result api.SetAgentStateResult
+		want   string
+	}{
+		"saved":     {api.SetAgentStateResult{Applied: true, State: "done", Checkpoint: &api.Checkpoint{N: 1}}, "checkpoint 1 saved\n"},
+		"unchanged": {api.SetAgentStateResult{Applied: true, State: "done", Unchanged: true}, "nothing changed\n"},
+		"pending":   {api.SetAgentStateResult{Applied: true, State: "done", Pending: true}, "still saving\n"},
+		"not saved": {api.SetAgentStateResult{Applied: true, State: "done", NotSaved: "disk nearly full"}, "not saved: disk nearly full\n"},
+		"not due":   {api.SetAgentStateResult{Applied: true, State: "working"}, ""},
+		"lost":      {api.SetAgentStateResult{State: "needs_input"}, "not applied: needs_input stands\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, tc.want, func(w *strings.Builder) error { return format().SetState(w, tc.result) })
+		})
+	}
+}
+
+func TestWindowsAreATree(t *testing.T) {
+	r := api.ListWindowsResult{Windows: []api.WindowInfo{
+		{Name: "build", ID: "00d333ce", Session: "api", State: "working", Turn: 2, TurnOpen: true, Worktree: "/src/api"},
+		{Name: "x", ID: "22222222", Session: "web", State: "none", Worktree: "/src/web", Gone: true},
+		{Name: "claude", ID: "1a2b3c4d", Session: "api", State: "done", Turn: 14, Worktree: "/src/api"},
+	}}
+	check(t, `
+api
+  build   00d333ce  ● working  turn 2 open  /src/api
+  claude  1a2b3c4d  ■ done     turn 14      /src/api
+web
+  x       22222222    gone     no turn      /src/web
+`, func(w *strings.Builder) error { return format().Windows(w, r) })
+}
+
+func TestErrorHasItsHintOnOneLine(t *testing.T) {
+	e := api.Errorf(api.CodeNoCheckpoint, "there is no checkpoint 9").WithHint(api.Hint{
+		Available: []string{"1", "2"}, Command: "turnback checkpoint list -w build",
+	})
+	got := format().Error(e)
+	want := "turnback: there is no checkpoint 9\nhint: available: 1, 2; run: turnback checkpoint list -w build\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	e = api.Errorf(api.CodeInvalidParams, "bad\x1b]0;x\a").WithHint(api.Hint{
+		Detail: "look here", DidYouMean: "build", Accepted: []string{"a b"},
+	})
+	want = "turnback: bad^[]0;x^G\nhint: look here; did you mean build?; accepted: a b\n"
+	if got := format().Error(e); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestVerbsShowTheirPlaceAsOneParameter(t *testing.T) {
+	r := api.ListVerbsResult{Verbs: []api.VerbInfo{
+		{Name: "status", Grant: "read", Summary: "Show the daemon."},
+		{Name: "show-checkpoint", Grant: "read", Summary: "Show one.", Params: []api.Field{
+			{Name: "session", Optional: true}, {Name: "window", Optional: true}, {Name: "dir", Optional: true}, {Name: "n"},
+		}},
+		{Name: "agent-report", Summary: "Report.", Params: []api.Field{{Name: "event"}}},
+	}}
+	check(t, `
+VERB             GRANT  SUMMARY           PARAMETERS
+status           read   Show the daemon.  -
+show-checkpoint  read   Show one.         [PLACE] n
+agent-report     -      Report.           event
+`, func(w *strings.Builder) error { return format().Verbs(w, r) })
+}
+
+func TestStatusTellsWhatIsWrong(t *testing.T) {
+	r := api.StatusResult{
+		Version: "1.2.3", PID: 7, Socket: "/run/s", Started: today(9, 0, 0), Git: api.GitInfo{Error: "git not found in PATH"},
+		Config: "/c.toml", ConfigError: "line 1: no", Windows: 2, LogFile: "/l", StateFile: "/s", Warnings: []string{"the log cannot be written"},
+	}
+	check(t, `
+daemon:      running, pid 7, since 09:00:00
+version:     1.2.3
+socket:      /run/s
+git:         none: git not found in PATH
+config:      /c.toml (not used: line 1: no)
+windows:     2
+open turns:  0
+saving:      0
+log:         /l
+state:       /s
+warning:     the log cannot be written
+`, func(w *strings.Builder) error { return format().Status(w, r) })
+}
