@@ -1,0 +1,56 @@
+# Every target can run on its own. `make ci` runs what the checks run.
+
+GO ?= go
+TOOL := $(GO) tool -modfile=tools/go.mod
+BIN ?= turnback
+# Flags for go test: make test TESTFLAGS='-run TestList -v'
+TESTFLAGS ?=
+FUZZTIME ?= 10s
+# Packages in which goroutines or processes meet.
+RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
+	./internal/connect/... ./internal/daemon/... ./internal/registry/... ./internal/restore/... \
+	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
+
+.PHONY: build test race lint fmt fmt-check script fuzz bench e2e ci golden
+
+build: ## the program, as ./turnback
+	$(GO) build -o $(BIN) ./cmd/turnback
+
+test: ## every test but the end-to-end ones
+	$(GO) test $(TESTFLAGS) ./...
+
+race: ## the concurrent packages under the race detector
+	$(GO) test -race $(TESTFLAGS) $(RACE)
+
+lint: fmt-check ## vet for each system, and staticcheck
+	$(GO) vet ./...
+	$(GO) vet -tags e2e ./test/e2e
+	GOOS=darwin $(GO) vet ./...
+	$(TOOL) staticcheck -tags e2e ./...
+
+fmt: ## rewrites the source
+	$(TOOL) gofumpt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+fmt-check:
+	@unformatted=$$($(TOOL) gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):" $$unformatted; exit 1; fi
+
+script: ## the txtar scripts: the program as a person runs it
+	$(GO) test -run '^TestProgram' $(TESTFLAGS) ./cmd/turnback
+
+golden: ## rewrites the golden files; read the diff before you keep it
+	$(GO) test ./internal/cli -update
+
+fuzz: ## every fuzz test, FUZZTIME each
+	tools/fuzz $(FUZZTIME)
+
+bench: ## prints ratios, see bench/
+	$(GO) run ./bench
+
+e2e: build ## the real Claude Code CLI against a scripted model
+	cli=$$(tools/claude) && \
+	TURNBACK_E2E_CLAUDE=$$cli TURNBACK_E2E_BIN=$(abspath $(BIN)) \
+		$(GO) test -tags e2e -count=1 $(TESTFLAGS) ./test/e2e
+
+ci:
+	.ci/run
