@@ -8,7 +8,7 @@ TESTFLAGS ?=
 FUZZTIME ?= 10s
 # Packages in which goroutines or processes meet.
 RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
-	./internal/connect/... ./internal/daemon/... ./internal/registry/... ./internal/restore/... \
+	./internal/connect/... ./internal/daemon/... ./internal/files/... ./internal/registry/... ./internal/restore/... \
 	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
 
 .PHONY: build test race lint fmt fmt-check script fuzz bench e2e ci golden

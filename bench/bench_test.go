@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 )
 
 func TestFilePaths(t *testing.T) {
@@ -185,7 +185,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the table has no row %q", row.label)
 		}
 	}
-	if strings.Contains(stdout.String(), " 0.0 ") {
+	if strings.Contains(stdout.String(), " - ") {
 		t.Errorf("a row without samples:\n%s", &stdout)
 	}
 	leftNoProcess(t, scratch)
@@ -268,7 +268,7 @@ func TestRunInARepositoryInUse(t *testing.T) {
 	if _, err := openRepo(t.Context(), p, dir, spec, tell); err == nil {
 		t.Fatal("a git that fails made a repository")
 	}
-	held, err := daemon.TryLock(filepath.Join(dir, "r60.lock"))
+	held, err := files.TryLock(filepath.Join(dir, "r60.lock"))
 	if err != nil || held == nil {
 		t.Fatalf("the lock is not let go after a failure: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 )
 
 // generator is the version of what openRepo makes; another one makes it anew.
@@ -63,7 +63,7 @@ type repo struct {
 	dirs int      // folders of the work tree, the root among them
 	edit []string // some tracked files, relative to the root
 	git  git
-	lock *daemon.Lock
+	lock *files.Lock
 }
 
 // openRepo makes the repository unless dir has it from an earlier run, and
@@ -77,7 +77,7 @@ func openRepo(ctx context.Context, p tools, dir string, spec repoSpec, tell func
 		return nil, err
 	}
 	root = filepath.Join(root, "r"+spec.name())
-	lock, err := daemon.TryLock(root + ".lock")
+	lock, err := files.TryLock(root + ".lock")
 	if err != nil {
 		return nil, err
 	}

@@ -102,17 +102,30 @@ func (r report) judge(key string) verdict {
 		if is <= g.most {
 			kept = "yes"
 		}
-		return verdict{fmt.Sprintf("at most %.4g %s", g.most, unit), fmt.Sprintf("%.2f", is), kept}
+		return verdict{fmt.Sprintf("at most %.4g %s", g.most, unit), ratio(is), kept}
 	}
 	return verdict{}
 }
 
 func millis(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
-	if ms < 100 {
+	switch {
+	case d == 0:
+		return "-" // there is no sample
+	case ms < 100:
 		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.0f", ms)
 	}
-	return fmt.Sprintf("%.0f", ms)
 }
 
-func ratio(r float64) string { return fmt.Sprintf("%.2f", r) }
+func ratio(r float64) string {
+	switch {
+	case r == 0:
+		return "-"
+	case r < 0.1:
+		return fmt.Sprintf("%.3f", r)
+	default:
+		return fmt.Sprintf("%.2f", r)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 	"github.com/turnback/turnback/internal/snapshot/scan"
@@ -121,17 +122,30 @@ func (s *Store) CommonDir() string { return s.repo.CommonDir }
 // and before exit.
 func (s *Store) Persist() error { return s.table.Persist() }
 
+// checkThere refuses when the work tree is no longer where it was found.
+func (s *Store) checkThere() error {
+	if st, err := os.Lstat(s.repo.Worktree); err == nil && st.IsDir() {
+		return nil
+	}
+	return &Error{
+		Code: NotRepo, Message: fmt.Sprintf("the work tree %s is gone, or something else stands there", s.repo.Worktree),
+		Detail: "its checkpoints stay in the repository; list them with --all from another work tree of it",
+	}
+}
+
 // locked runs f while no other process or goroutine works on this tree.
 func (s *Store) locked(ctx context.Context, f func() error) error {
+	if err := s.checkThere(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return asError(fmt.Errorf("make a folder in the git directory: %w", err))
 	}
-	unlock, err := lockFile(ctx, filepath.Join(s.dir, "lock"))
+	lock, err := files.WaitLock(ctx, filepath.Join(s.dir, "lock"))
 	if err != nil {
 		return asError(fmt.Errorf("lock the work tree: %w", err))
 	}
-	defer unlock()
-	return asError(f())
+	return asError(errors.Join(f(), lock.Unlock()))
 }
 
 // newest is the tree that the next start of a turn is compared with. It is a
@@ -160,7 +174,7 @@ func (s *Store) writeNewest(n newest) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(s.newestPath(), data)
+	return files.Replace(s.newestPath(), data)
 }
 
 // emptyTree is the id of the tree without entries.
@@ -174,22 +188,6 @@ func (s *Store) emptyTree(ctx context.Context) (string, error) {
 		}
 	}
 	return s.empty, nil
-}
-
-// writeFile replaces a file of our own as a whole.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 // checkPane refuses ids that could not be part of a ref's name.

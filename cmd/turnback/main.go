@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/turnback/turnback/internal/assembly"
 	"github.com/turnback/turnback/internal/cli"
 )
 
@@ -21,7 +22,11 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(lastGrace, stop) })
-	return cli.Execute(ctx, newProcess().deps(), os.Args[1:])
+	p := assembly.Process{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: os.Getwd, Executable: os.Executable,
+		PID: os.Getpid(), UID: os.Getuid(), TempDir: os.TempDir(), Now: time.Now,
+	}
+	return cli.Execute(ctx, p.Deps(), os.Args[1:])
 }
 
 // endings are the signals that end a command in order. A hangup that the caller

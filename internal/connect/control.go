@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/api"
-	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 )
 
 // Start makes sure that a daemon listens. The error is an *api.Error with
@@ -49,7 +49,7 @@ func waitGone(ctx context.Context, socket api.Socket, pid int) error {
 	defer ticker.Stop()
 	client := api.NewClient(socket)
 	for {
-		lock, err := daemon.TryLock(socket.LockPath())
+		lock, err := files.TryLock(socket.LockPath())
 		if err != nil {
 			return fmt.Errorf("wait for the daemon's end: %w", err)
 		}

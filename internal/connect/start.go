@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/xec"
 )
 
@@ -51,7 +52,7 @@ type starter struct {
 	options Options
 	socket  api.Socket
 
-	lock    *daemon.Lock // held by the one that runs the program, until it listens
+	lock    *files.Lock // held by the one that runs the program, until it listens
 	program xec.Detached
 	errFile *os.File // what the program says before it has a log
 	errFrom int64    // where in errFile this try begins
@@ -92,7 +93,7 @@ func (s *starter) untilListening(ctx context.Context) error {
 
 // tryRun runs the program unless another starter is at it.
 func (s *starter) tryRun() error {
-	lock, err := daemon.TryLock(s.socket.Path + ".start")
+	lock, err := files.TryLock(s.socket.Path + ".start")
 	if lock == nil || err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/connect"
 	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/verbs"
 )
 
@@ -359,7 +360,7 @@ func TestStopReturnsWhenTheDaemonIsGone(t *testing.T) {
 	if err != nil || r.PID != pid {
 		t.Fatalf("result %+v, error %v", r, err)
 	}
-	lock, err := daemon.TryLock(h.socket().LockPath())
+	lock, err := files.TryLock(h.socket().LockPath())
 	if err != nil || lock == nil {
 		t.Fatalf("the lock is held: %v", err)
 	}
@@ -491,7 +492,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	if err := h.socket().MakeDir(); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := daemon.TryLock(h.socket().Path + ".start")
+	lock, err := files.TryLock(h.socket().Path + ".start")
 	if err != nil || lock == nil {
 		t.Fatalf("lock %v, error %v", lock, err)
 	}

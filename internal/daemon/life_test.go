@@ -12,6 +12,7 @@ import (
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/verbs"
 )
 
@@ -151,7 +152,7 @@ func TestDaemonGivesUpOnOneThatNeverAnswers(t *testing.T) {
 	if err := s.options.Socket.MakeDir(); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := daemon.TryLock(s.options.Socket.LockPath())
+	lock, err := files.TryLock(s.options.Socket.LockPath())
 	if err != nil || lock == nil {
 		t.Fatalf("lock %v, error %v", lock, err)
 	}
@@ -167,17 +168,17 @@ func TestDaemonGivesUpOnOneThatNeverAnswers(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	path := t.TempDir() + "/lock"
-	first, err := daemon.TryLock(path)
+	first, err := files.TryLock(path)
 	if err != nil || first == nil {
 		t.Fatalf("lock %v, error %v", first, err)
 	}
-	if second, err := daemon.TryLock(path); err != nil || second != nil {
+	if second, err := files.TryLock(path); err != nil || second != nil {
 		t.Errorf("a held lock was given: %v, %v", second, err)
 	}
 	if err := first.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	third, err := daemon.TryLock(path)
+	third, err := files.TryLock(path)
 	if err != nil || third == nil {
 		t.Fatalf("a free lock was not given: %v, %v", third, err)
 	}
@@ -187,7 +188,7 @@ func TestLock(t *testing.T) {
 	if err := os.Symlink(path, path+".link"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.TryLock(path + ".link"); err == nil {
+	if _, err := files.TryLock(path + ".link"); err == nil {
 		t.Error("a lock was taken through a symbolic link")
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/files"
 )
 
 // acquire makes the socket's folder and takes the lock. When another holds it
 // and answers, that is ErrRunning; one that does not answer is about to start or
 // to stop, and is waited for.
-func (s *Server) acquire(ctx context.Context) (*Lock, error) {
+func (s *Server) acquire(ctx context.Context) (*files.Lock, error) {
 	if err := s.o.Socket.MakeDir(); err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func (s *Server) acquire(ctx context.Context) (*Lock, error) {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		lock, err := TryLock(s.o.Socket.LockPath())
+		lock, err := files.TryLock(s.o.Socket.LockPath())
 		if lock != nil || err != nil {
 			return lock, err
 		}

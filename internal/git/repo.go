@@ -117,6 +117,27 @@ func (r *Repo) Settings(ctx context.Context, pattern string) (map[string]string,
 	return set, nil
 }
 
+// OutsideSettings is Settings without what the repository's own config files
+// set: those may have come with it.
+func (r *Repo) OutsideSettings(ctx context.Context, pattern string) (map[string]string, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--show-scope", "--get-regexp", pattern}})
+	if err != nil && !exitedWith(err, 1) {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	set := map[string]string{}
+	records := splitNUL(out)
+	for i := 0; i+1 < len(records); i += 2 {
+		k, v, ok := strings.Cut(records[i+1], "\n")
+		if !ok {
+			v = "true"
+		}
+		if scope := records[i]; scope == "system" || scope == "global" {
+			set[strings.ToLower(k)] = v
+		}
+	}
+	return set, nil
+}
+
 // splitNUL splits NUL-terminated records.
 func splitNUL(b []byte) []string {
 	s := strings.TrimSuffix(string(b), "\x00")

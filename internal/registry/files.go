@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnback/turnback/internal/files"
 )
 
 const (
@@ -60,7 +62,7 @@ func (r *Registry) Store(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write state file: %w", err)
 	}
-	if err := writeFile(path, data); err != nil {
+	if err := files.Replace(path, data); err != nil {
 		return fmt.Errorf("write state file: %w", err)
 	}
 	return nil
@@ -83,7 +85,7 @@ func WriteRecord(w Window) error {
 			return fmt.Errorf("write record of pane %s: %w", w.ID, err)
 		}
 	}
-	if err := writeFile(filepath.Join(dir, w.ID+".json"), data); err != nil {
+	if err := files.Replace(filepath.Join(dir, w.ID+".json"), data); err != nil {
 		return fmt.Errorf("write record of pane %s: %w", w.ID, err)
 	}
 	return nil
@@ -176,21 +178,4 @@ func readFile(path string, limit int64) ([]byte, error) {
 		err = fmt.Errorf("larger than %d bytes", limit)
 	}
 	return data, err
-}
-
-// writeFile puts data in the place of the file at path, whole or not at all.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 )
 
@@ -44,17 +44,7 @@ func WriteJournal(path string, j Journal) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "journal-")
-	if err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := files.ReplaceDurably(path, data); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	return nil

@@ -175,13 +175,14 @@ func (c *checkpoints) target(ctx context.Context, place api.Place, write bool) (
 // remembered looks for a window among the panes that the refs of the caller's
 // repository know of. The error of the first search stands when there is none.
 func (c *checkpoints) remembered(ctx context.Context, place api.Place, first error) (found, error) {
-	code := api.AsError(first).Code
-	if place.Dir == "" || code != api.CodeWindowNotFound && code != api.CodeSessionNotFound {
+	cause := api.AsError(first)
+	if place.Dir == "" || cause.Code != api.CodeWindowNotFound && cause.Code != api.CodeSessionNotFound {
 		return found{}, first
 	}
 	store, err := c.Open(ctx, place.Dir)
 	if err != nil {
-		if checkpoint.HasCode(err, checkpoint.NotRepo) && place.Window == "" && place.Session == "" {
+		others := cause.Hint != nil && len(cause.Hint.Available) > 0
+		if checkpoint.HasCode(err, checkpoint.NotRepo) && place.Window == "" && place.Session == "" && !others {
 			return found{}, err
 		}
 		return found{}, first

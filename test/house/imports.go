@@ -16,6 +16,7 @@ const execRoom = "internal/xec"
 func floors() [][]string {
 	return [][]string{
 		{"cmd"},
+		{"assembly"},
 		{"cli", "tour"},
 		{"connect"},
 		{"daemon"},
@@ -24,7 +25,7 @@ func floors() [][]string {
 		{"checkpoint"},
 		{"snapshot", "restore", "registry", "agents"},
 		{"git", "agentstate", "config", "terminal", "api"},
-		{"xec", "nearest"},
+		{"xec", "nearest", "files", "trailers", "patch"},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+
+	"github.com/turnback/turnback/internal/files"
 )
 
 // The table's file: magic, format, id length, then the table, then a checksum.
@@ -43,17 +45,7 @@ func (s *Scanner) Persist() error {
 		return nil
 	}
 	data := encode(s.table, s.repo.IDLen)
-	f, err := os.CreateTemp(s.dir, "table-")
-	if err != nil {
-		return fmt.Errorf("write the stat table: %w", err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), s.tablePath())
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := files.Replace(s.tablePath(), data); err != nil {
 		return fmt.Errorf("write the stat table: %w", err)
 	}
 	s.unsaved = false

@@ -1,0 +1,203 @@
+// Package assembly puts the rooms together into the program turnback: what a
+// command needs of the process it runs in, and which room gives it.
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli"
+	"github.com/turnback/turnback/internal/cli/screen"
+	"github.com/turnback/turnback/internal/config"
+	"github.com/turnback/turnback/internal/connect"
+	"github.com/turnback/turnback/internal/daemon"
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/terminal"
+	"github.com/turnback/turnback/internal/tour"
+)
+
+// Process is what a process has from its caller and its system.
+type Process struct {
+	Stdin, Stdout, Stderr *os.File
+	Environ               []string // as os.Environ gives it
+	Dir                   func() (string, error)
+	Executable            func() (string, error)
+	PID, UID              int
+	TempDir               string
+	Now                   func() time.Time
+}
+
+func (p Process) streams() screen.Streams { return screen.FromFiles(p.Stdin, p.Stdout, p.Stderr) }
+
+func (p Process) getenv(name string) string { return daemon.Getenv(p.Environ)(name) }
+
+// program is turnback's own program; empty: unknown, no daemon can be started.
+func (p Process) program() string {
+	path, err := p.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// Deps are what the commands need.
+func (p Process) Deps() cli.Deps {
+	setup := p.setup()
+	return cli.Deps{
+		Streams:  p.streams(),
+		Environ:  p.Environ,
+		Getenv:   p.getenv,
+		Dir:      p.Dir,
+		Now:      p.Now,
+		Version:  version(),
+		Terminal: func() []string { return terminal.Identify(p.getenv, p.PID) },
+		Parents:  p.parents,
+		Connect: func(ctx context.Context, reach cli.Reach) (cli.Caller, error) {
+			return connect.Connect(ctx, p.connectOptions(reach))
+		},
+		Events: func(ctx context.Context, each func(api.Event) error) error {
+			return connect.Events(ctx, p.connectOptions(cli.StartDaemon), each)
+		},
+		StopDaemon: func(ctx context.Context) (api.StopDaemonResult, error) {
+			return connect.Stop(ctx, p.connectOptions(cli.DialOnly))
+		},
+		RunDaemon:   p.runDaemon,
+		LogFile:     p.logFile,
+		Tour:        p.tour,
+		Git:         p.git,
+		GitSetting:  p.gitSetting,
+		AgentChecks: setup.ClaudeFindings,
+		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup)},
+		Page: func(ctx context.Context, pager string, in io.Reader) error {
+			return screen.Page(ctx, pager, in, p.streams(), p.Environ)
+		},
+	}
+}
+
+func (p Process) parents() []int {
+	var pids []int
+	for _, up := range terminal.Ancestors(p.PID) {
+		pids = append(pids, up.PID)
+	}
+	return pids
+}
+
+func (p Process) setup() cli.SetupDeps {
+	return cli.SetupDeps{
+		Streams: p.streams(), Getenv: p.getenv, Dir: p.Dir, Executable: p.Executable, Now: p.Now,
+		StateDir: p.stateDir(),
+	}
+}
+
+func (p Process) hook() *cobra.Command {
+	return cli.NewHookCommand(cli.HookDeps{
+		In: p.streams().In, Out: p.streams().Out, Err: p.streams().Err,
+		Getenv: p.getenv, Dir: p.Dir, Now: p.Now, PID: p.PID,
+		StateDir: p.stateDir(), Adapters: cli.HookAdapters(),
+		Connect: func(ctx context.Context) (cli.Caller, error) {
+			return connect.Connect(ctx, p.connectOptions(cli.StartDaemon))
+		},
+	})
+}
+
+// stateDir is the state folder; empty: there is no place for one.
+func (p Process) stateDir() string {
+	dir, err := daemon.StateDir(p.getenv)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+func (p Process) connectOptions(reach cli.Reach) connect.Options {
+	return connect.Options{
+		Environ:    p.Environ,
+		UID:        p.UID,
+		Executable: p.program(),
+		NoStart:    reach == cli.DialOnly,
+	}
+}
+
+func (p Process) runDaemon(ctx context.Context) error {
+	o, err := daemon.FromEnviron(p.Environ, p.UID, version().Version, p.Now)
+	if err != nil {
+		return err
+	}
+	d, err := daemon.New(o)
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx)
+}
+
+func (p Process) tour(ctx context.Context, o cli.TourOptions) error {
+	g, err := p.git(ctx)
+	if err != nil {
+		return fmt.Errorf("the tour needs git: %w", err)
+	}
+	return tour.Run(ctx, tour.Options{
+		In: p.streams().In, Out: p.streams().Out, Err: p.streams().Err, Pause: !o.Straight,
+		Colour:  screen.Colour("auto", p.streams().OutTerminal, p.getenv),
+		Program: p.program(), Git: g.Path, Environ: p.Environ, TempDir: p.TempDir,
+	})
+}
+
+func (p Process) git(ctx context.Context) (cli.Git, error) {
+	g := cli.Git{Oldest: git.Oldest().Text}
+	found, err := git.Find(ctx, p.gitOptions())
+	if err != nil {
+		return g, err
+	}
+	g.Path, g.Version = found.Path(), found.Version().Text
+	return g, nil
+}
+
+// gitOptions finds the git that a daemon would use.
+func (p Process) gitOptions() git.FindOptions {
+	o := git.FindOptions{Env: p.Environ}
+	if path, err := config.Path(p.getenv); err == nil {
+		if c, err := config.Load(path); err == nil {
+			o.Configured = c.Git
+		}
+	}
+	return o
+}
+
+// gitSetting reads a value of git's configuration as it holds in dir. A program
+// is never taken from the repository's own: that may have come with it.
+func (p Process) gitSetting(ctx context.Context, dir, key string) string {
+	g, err := git.Find(ctx, p.gitOptions())
+	if err != nil {
+		return ""
+	}
+	repo, err := g.Open(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	read := repo.Settings
+	if key == "core.pager" {
+		read = repo.OutsideSettings
+	}
+	settings, err := read(ctx, "^"+key+"$")
+	if err != nil {
+		return ""
+	}
+	return settings[key]
+}
+
+func (p Process) logFile() (string, error) {
+	dir, err := daemon.StateDir(p.getenv)
+	return daemon.LogPath(dir), err
+}
+
+func version() cli.Version {
+	info, _ := debug.ReadBuildInfo()
+	return cli.VersionOf(info)
+}
