@@ -35,12 +35,12 @@ func in(t *testing.T, file, pattern string) []string {
 func TestTrailersAreTold(t *testing.T) {
 	t.Parallel()
 	const source = "checkpoint/format.go"
-	written := in(t, source, `\bt\.add(?:List)?\("([A-Za-z-]+)"`)
-	if seen := in(t, source, `(?:t\.get|number)\("([A-Za-z-]+)"\)`); len(seen) < 20 {
+	written := append(in(t, source, `\bt\.Add(?:List)?\("([A-Za-z-]+)"`), "Format") // package trailers writes that one itself
+	if seen := in(t, source, `(?:t\.Get|number)\("([A-Za-z-]+)"\)`); len(seen) < 20 {
 		t.Errorf("only %d trailers that are read were found", len(seen))
 	}
 	p := read(t, format)
-	for _, name := range slices.Concat(written, in(t, source, `(?:t\.get|t\.raw|number)[(\[]"([A-Za-z-]+)"`)) {
+	for _, name := range slices.Concat(written, in(t, source, `(?:t\.Get|t\.List|number)\("([A-Za-z-]+)"`)) {
 		if !has(p.text, "Turnback-"+name) {
 			t.Errorf("%s does not tell of the trailer Turnback-%s", p.name, name)
 		}
