@@ -22,12 +22,14 @@ func TestATurnIsBegunAndSaved(t *testing.T) {
 	h := newHouse(t)
 	claude, store := h.claude(1), h.store()
 	claude.sends(api.ReportSessionStart)
+	before := time.Now()
 	began := claude.prompts("p1", "\n  Add a retry\nto the client")
 	equal(t, "state", began.State, "working")
 	equal(t, "turn", began.Turn, 1)
 	if began.Checkpoint != nil || began.Unchanged {
 		t.Errorf("nothing had changed before the turn, but the answer is %+v", began)
 	}
+	after := time.Now()
 	store.edit("tree1")
 	ended := claude.sends(api.ReportStop, func(r *api.AgentReport) { r.Message, r.TranscriptPlace = "It is in.", "place" })
 	if ended.Checkpoint == nil || ended.Checkpoint.N != 1 || ended.State != "done" || !ended.Applied {
@@ -41,7 +43,10 @@ func TestATurnIsBegunAndSaved(t *testing.T) {
 	if save.Base == nil || save.Base.Tree != "tree0" {
 		t.Errorf("base %+v", save.Base)
 	}
-	save.Base = nil
+	if save.Since.Before(before) || save.Since.After(after) {
+		t.Errorf("the turn began at %s, not between %s and %s", save.Since, before, after)
+	}
+	save.Base, save.Since = nil, time.Time{}
 	if diff := cmp.Diff(want, save); diff != "" {
 		t.Errorf("save (-want +got):\n%s", diff)
 	}
