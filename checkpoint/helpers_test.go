@@ -37,14 +37,6 @@ func newRoom(t testing.TB, files map[string]string) *room {
 	return &room{Repo: r, t: t, store: open(t, r, nil), pane: checkpoint.Pane{ID: "00d333ce", Window: "build", Session: "api"}}
 }
 
-// other is a second pane in the same tree.
-func (r *room) other() *room {
-	c := *r
-	c.pane = checkpoint.Pane{ID: "11111111", Window: "other", Session: "api"}
-	c.turn = 0
-	return &c
-}
-
 func (r *room) begin() checkpoint.BeginResult {
 	r.t.Helper()
 	r.turn++

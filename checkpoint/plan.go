@@ -30,6 +30,35 @@ type plan struct {
 	kept    []string // would be removed, but the target could not have known them
 	skipped []string // submodules and what the target left out
 	include []string // left out of the work tree's own tree, but about to be changed
+
+	leftThen pathReasons // what the target left out
+	leftNow  pathReasons // what the work tree's own tree left out
+}
+
+// pathReasons gives a reason by path.
+type pathReasons map[string]string
+
+// at gives the reason of file, or of a folder above it; empty: there is none.
+func (r pathReasons) at(file string) string {
+	for dir := file; len(r) > 0; {
+		if reason := r[dir]; reason != "" {
+			return reason
+		}
+		i := strings.LastIndexByte(dir, '/')
+		if i < 0 {
+			break
+		}
+		dir = dir[:i]
+	}
+	return ""
+}
+
+func pathsOf(list []LeftOut) pathReasons {
+	r := make(pathReasons, len(list))
+	for _, l := range list {
+		r[l.Path] = l.Reason
+	}
+	return r
 }
 
 // makePlan compares the work tree in l with to, at paths (empty: everywhere). It
@@ -39,10 +68,10 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 	if err != nil {
 		return nil, s.asDamaged(to, err)
 	}
-	p := &plan{}
+	p := &plan{leftThen: pathsOf(to.leftOut)}
 	for _, c := range changes {
 		if wanted(c.Path, paths) {
-			p.sort(c, to)
+			p.sort(c)
 		}
 	}
 	if err := restore.CheckOps(p.ops); err != nil {
@@ -99,8 +128,8 @@ func under(file, dir string) bool {
 }
 
 // sort makes an op of c, or skips it.
-func (p *plan) sort(c git.Change, to target) {
-	if slices.ContainsFunc(to.leftOut, func(l LeftOut) bool { return under(c.Path, l.Path) }) ||
+func (p *plan) sort(c git.Change) {
+	if p.leftThen.at(c.Path) != "" ||
 		c.NewMode == git.ModeGitlink || c.OldMode == git.ModeGitlink && c.NewMode == 0 {
 		p.skipped = append(p.skipped, c.Path)
 		return
@@ -237,6 +266,10 @@ func (s *Store) ignoredBy(ctx context.Context, tree string, paths []string) (map
 // checkWay refuses where something that no checkpoint holds stands in the way.
 func (s *Store) checkWay(l *looked, p *plan) error {
 	var blocked, ignored []string
+	p.leftNow = make(pathReasons, len(l.made.LeftOut))
+	for _, left := range l.made.LeftOut {
+		p.leftNow[left.Path] = left.Reason
+	}
 	ours := map[string]bool{} // paths of which the safety checkpoint has the content
 	for _, op := range p.ops {
 		if !op.Old.Absent() {
@@ -244,7 +277,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		}
 	}
 	for _, op := range p.ops {
-		if left := reasonAt(l.made.LeftOut, op.Path); left != "" {
+		if left := p.leftNow.at(op.Path); left != "" {
 			switch left {
 			case snapshot.TooLarge, snapshot.TooMuchNew:
 				p.include = append(p.include, op.Path)
@@ -263,7 +296,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		ignored = append(ignored, found...)
 	}
 	ignored = slices.DeleteFunc(ignored, func(f string) bool {
-		switch reasonAt(l.made.LeftOut, f) {
+		switch p.leftNow.at(f) {
 		case snapshot.TooLarge, snapshot.TooMuchNew:
 			p.include = append(p.include, f)
 			return true
@@ -298,16 +331,6 @@ func quoteSome(paths []string, n int) []string {
 		out = append(out, fmt.Sprintf("%q", p))
 	}
 	return out
-}
-
-// reasonAt says why the work tree's own tree does not hold file, or a folder
-// above it; empty: it does.
-func reasonAt(left []snapshot.LeftOut, file string) string {
-	i := slices.IndexFunc(left, func(l snapshot.LeftOut) bool { return under(file, l.Path) })
-	if i < 0 {
-		return ""
-	}
-	return left[i].Reason
 }
 
 // inTheWay names what stands where a new file is to be written and is not ours.

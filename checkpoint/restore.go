@@ -144,7 +144,6 @@ type job struct {
 	to      target
 	request RestoreRequest
 	label   string // of the safety checkpoint
-	turn    int
 	undone  []undone // undo, redo: what the pane's ref says afterwards; Left is filled in
 }
 

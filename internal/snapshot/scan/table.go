@@ -165,21 +165,6 @@ func (n *node) keepIndexEntry(e *entry) {
 	n.drop(e)
 }
 
-// lookup gives the entry at path and the node that holds it, or nil.
-func (n *node) lookup(path string) (*node, *entry) {
-	for {
-		first, rest, more := strings.Cut(path, "/")
-		e := n.find(first)
-		if e == nil || !more {
-			return n, e
-		}
-		if e.dir == nil {
-			return n, nil
-		}
-		n, path = e.dir, rest
-	}
-}
-
 // setTracked replaces what is known of the user's index.
 func (n *node) setTracked(entries []git.IndexEntry) {
 	n.each(func(at *node, e *entry) {
