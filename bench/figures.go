@@ -11,9 +11,12 @@ import (
 // figures are the samples of a run, by key.
 type figures struct {
 	samples map[string][]time.Duration
+	early   map[string]int // samples of commands that did not wait for their save
 }
 
-func newFigures() *figures { return &figures{samples: map[string][]time.Duration{}} }
+func newFigures() *figures {
+	return &figures{samples: map[string][]time.Duration{}, early: map[string]int{}}
+}
 
 // time runs do and keeps how long it took, unless it failed. A nil f only runs it.
 func (f *figures) time(key string, do func() error) error {
@@ -30,6 +33,13 @@ func (f *figures) time(key string, do func() error) error {
 func (f *figures) add(key string, took time.Duration) {
 	if f != nil {
 		f.samples[key] = append(f.samples[key], took)
+	}
+}
+
+// letGo notes that the last sample's command returned before its work was done.
+func (f *figures) letGo(key string) {
+	if f != nil {
+		f.early[key]++
 	}
 }
 

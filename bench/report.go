@@ -79,6 +79,9 @@ func (r report) String() string {
 		fmt.Fprintf(&b, layout, row.label, millis(r.figures.median(row.key)), millis(r.figures.least(row.key)),
 			ratio(r.figures.ratio(row.key, keyA)), ratio(r.figures.ratio(row.key, keyStatus)), v.goal, v.is, v.kept)
 	}
+	if early := r.figures.early[keyDone]; early > 0 {
+		fmt.Fprintf(&b, "set-agent-state done: %d of its saves took longer than it waits; those samples are too short\n", early)
+	}
 	if r.memory.now > 0 {
 		fmt.Fprintf(&b, "daemon: %d MB, at most %d MB\n", r.memory.now/1024, r.memory.peak/1024)
 	}

@@ -93,16 +93,23 @@ func (s *site) turn(ctx context.Context, f *figures) error {
 	if _, err := s.world.in(ctx, windowTurns, "set-agent-state", "working", "--prompt", prompt); err != nil {
 		return err
 	}
-	if err := s.edit(ctx); err != nil {
+	if err := errors.Join(s.world.rest(ctx), s.edit(ctx)); err != nil {
 		return err
 	}
-	return f.time(keyDone, func() error {
-		out, err := s.world.in(ctx, windowTurns, "set-agent-state", "done")
-		if err == nil && !(bytes.HasPrefix(out, []byte("checkpoint ")) && bytes.HasSuffix(out, []byte(" saved\n"))) {
-			err = fmt.Errorf("set-agent-state done saved nothing: %s", out)
-		}
+	var out []byte
+	err := f.time(keyDone, func() (err error) {
+		out, err = s.world.in(ctx, windowTurns, "set-agent-state", "done")
 		return err
 	})
+	switch {
+	case err != nil:
+		return err
+	case bytes.Equal(out, []byte("still saving\n")):
+		f.letGo(keyDone)
+	case !bytes.HasPrefix(out, []byte("checkpoint ")) || !bytes.HasSuffix(out, []byte(" saved\n")):
+		return fmt.Errorf("set-agent-state done saved nothing: %s", out)
+	}
+	return s.world.rest(ctx)
 }
 
 func (s *site) saveAlone(ctx context.Context) error {
@@ -145,12 +152,15 @@ func (s *site) sampleHook(ctx context.Context, f *figures) error {
 	if err := s.world.hook(ctx, "UserPromptSubmit", map[string]any{"prompt": "Read a file"}); err != nil {
 		return err
 	}
+	if err := s.world.rest(ctx); err != nil {
+		return err
+	}
 	tool := map[string]any{
 		"tool_name": "Read", "tool_input": map[string]any{"file_path": s.repo.path(s.restored())},
 		"tool_response": map[string]any{"type": "text"},
 	}
 	err := f.time(keyHook, func() error { return s.world.hook(ctx, "PostToolUse", tool) })
-	return errors.Join(err, s.world.hook(ctx, "Stop", nil))
+	return errors.Join(err, s.world.hook(ctx, "Stop", nil), s.world.rest(ctx))
 }
 
 // sampleStart times programs that do nothing but start.

@@ -76,19 +76,42 @@ func (w *world) start(ctx context.Context) error {
 	return w.findDaemon(ctx)
 }
 
-func (w *world) findDaemon(ctx context.Context) error {
+// daemonStatus is what of the daemon's status counts here.
+type daemonStatus struct {
+	PID    int `json:"pid"`
+	Saving int `json:"saving"` // saves that run or wait
+}
+
+func (w *world) status(ctx context.Context) (daemonStatus, error) {
+	var status daemonStatus
 	out, err := w.call(ctx, "daemon", "status", "--json")
 	if err != nil {
-		return err
-	}
-	var status struct {
-		PID int `json:"pid"`
+		return status, err
 	}
 	if err := json.Unmarshal(out, &status); err != nil {
-		return fmt.Errorf("read the daemon's status: %w", err)
+		return status, fmt.Errorf("read the daemon's status: %w", err)
 	}
+	return status, nil
+}
+
+func (w *world) findDaemon(ctx context.Context) error {
+	status, err := w.status(ctx)
 	w.pid = status.PID
-	return nil
+	return err
+}
+
+// rest waits until the daemon saves nothing: a report is let go after 2 s, also
+// when its save takes longer.
+func (w *world) rest(ctx context.Context) error {
+	for {
+		status, err := w.status(ctx)
+		if err != nil || status.Saving == 0 {
+			return err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // hook sends an event of Claude Code, with further fields of its payload.

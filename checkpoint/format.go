@@ -155,8 +155,6 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 			}
 		case roleBeside:
 			c.beside = ref.Parents[i]
-		case roleBase:
-			c.hasBaseParent = true
 		}
 	}
 	return nil

@@ -143,7 +143,7 @@ type job struct {
 	action  string
 	to      target
 	request RestoreRequest
-	label   string // of the safety checkpoint
+	label   string   // of the safety checkpoint
 	undone  []undone // undo, redo: what the pane's ref says afterwards; Left is filled in
 }
 

@@ -302,12 +302,18 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 		ids, roles = append(ids, c.Head), append(roles, roleHead)
 	}
 	if b := c.Base; b != nil && b.Tree != l.head.Tree && l.holder(b.Tree) == nil {
-		id, err := s.wrap(ctx, b.Tree, "base of a turn\n")
+		// Nothing has held that tree so far: a gc may have taken it.
+		missing, err := s.repo.Missing(ctx, []string{b.Tree})
 		if err != nil {
 			return nil, nil, err
 		}
-		ids, roles = append(ids, id), append(roles, roleBase)
-		c.hasBaseParent = true
+		if len(missing) == 0 {
+			id, err := s.wrap(ctx, b.Tree, "base of a turn\n")
+			if err != nil {
+				return nil, nil, err
+			}
+			ids, roles = append(ids, id), append(roles, roleBase)
+		}
 	}
 	if c.LeftOutCount > 0 {
 		if c.beside, err = s.writeBeside(ctx, l.made.LeftOut); err != nil {
@@ -356,7 +362,11 @@ func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, r
 // writePane moves the pane's ref to state, with further changes in the same
 // transaction, and updates *now.
 func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, changes []git.RefChange) error {
-	empty, err := s.emptyTree(ctx)
+	tree := s.emptyTree
+	if now.commit == "" {
+		tree = s.repo.EmptyTree // no ref holds it, so a gc may have taken the one written before
+	}
+	empty, err := tree(ctx)
 	if err != nil {
 		return err
 	}

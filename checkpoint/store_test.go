@@ -229,3 +229,29 @@ func TestRefusals(t *testing.T) {
 		}
 	})
 }
+
+// TestABaseThatGCTookIsSaid has a turn whose base nothing holds, as when another
+// pane's turn is open, and a gc in the middle of it.
+func TestABaseThatGCTookIsSaid(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.Write("a", "by hand\n")
+	r.turn++
+	res, err := r.store.Begin(t.Context(), checkpoint.BeginRequest{Pane: r.pane, Turn: r.turn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.base = res.Base
+	r.Git("gc", "--quiet", "--prune=now")
+	r.Write("a", "by the agent\n")
+	c := r.end("one")
+	d, err := r.store.Diff(t.Context(), checkpoint.DiffRequest{Pane: r.pane.ID, N: c.N})
+	if err != nil || d.Note != "base of turn 1 was pruned" {
+		t.Errorf("diff %+v, %v", d, err)
+	}
+	_, err = r.store.Undo(t.Context(), r.request(0))
+	wantCode(t, err, checkpoint.NothingToUndo)
+	if out, err := r.TryGit("fsck", "--strict", "--no-dangling"); err != nil {
+		t.Errorf("fsck: %v: %s", err, out)
+	}
+	r.Git("gc", "--quiet", "--prune=now")
+}

@@ -72,8 +72,7 @@ type Checkpoint struct {
 	Late         bool
 	Damaged      string // why it cannot be used; empty: sound
 
-	beside        string // commit that keeps what is not in the tree; empty: nothing
-	hasBaseParent bool   // the base is kept by a parent of its own
+	beside string // commit that keeps what is not in the tree; empty: nothing
 }
 
 // NotSaved is a turn that has no checkpoint although it should.
