@@ -131,6 +131,22 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestReportTellsOfSamplesThatAreTooShort(t *testing.T) {
+	f := newFigures()
+	f.add(keyDone, 2*time.Second)
+	r := report{spec: repoSpec{files: 5000}, figures: f}
+	const told = "1 of its saves took longer than it waits"
+	if strings.Contains(r.String(), "longer") {
+		t.Errorf("it tells of some where there are none:\n%s", r)
+	}
+	f.letGo(keyDone)
+	if !strings.Contains(r.String(), told) {
+		t.Errorf("it does not tell %q:\n%s", told, r)
+	}
+	var none *figures
+	none.letGo(keyDone) // a round that does not count
+}
+
 func TestSameTrees(t *testing.T) {
 	if err := sameTrees("1a", []saved{{"x", "1a"}, {"y", "1a"}}); err != nil {
 		t.Error(err)
@@ -142,9 +158,12 @@ func TestSameTrees(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	o, err := parse([]string{"--sizes", "50000, 40", "--rounds", "7"}, os.Stderr)
+	o, err := parse([]string{"--sizes", "50000, 40", "--rounds", "7", "--dir", "here"}, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if here, err := filepath.Abs("here"); err != nil || o.dir != here {
+		t.Errorf("--dir here is %s, want %s: a hook's folder has to be absolute", o.dir, here)
 	}
 	var names []string
 	for _, s := range specs(o.sizes) {

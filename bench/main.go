@@ -63,7 +63,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 		o.sizes = append(o.sizes, n)
 	}
-	return o, nil
+	if o.dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return o, fmt.Errorf("find the user's cache: %w", err)
+		}
+		o.dir = filepath.Join(cache, "turnback-bench")
+	}
+	var err error
+	o.dir, err = filepath.Abs(o.dir)
+	return o, err
 }
 
 // run does the whole job; what it starts and makes is gone when it returns, but
@@ -72,13 +81,6 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
-	}
-	if o.dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return fmt.Errorf("find the user's cache: %w", err)
-		}
-		o.dir = filepath.Join(cache, "turnback-bench")
 	}
 	scratch, err := os.MkdirTemp("", "tb") // short: a socket's path is limited
 	if err != nil {

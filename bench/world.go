@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,10 +140,11 @@ func (w *world) hookTrouble() error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = fmt.Errorf("hooks failed: %s", text)
+	if err != nil {
+		return err
 	}
-	return err
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return fmt.Errorf("hooks failed, first: %s", first)
 }
 
 // listed is a checkpoint as the program lists it.
