@@ -61,7 +61,7 @@ and --abort takes it back.
 }
 
 func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) error {
-	place, err := d.place(o.target, "")
+	place, err := d.placeOfWriter(o.target)
 	if err != nil {
 		return err
 	}

@@ -39,10 +39,17 @@ func (d Deps) place(t target, dir string) (api.Place, error) {
 	if d.Terminal != nil {
 		p.TerminalKeys = d.Terminal()
 	}
-	if d.Parents != nil {
+	return p, nil
+}
+
+// placeOfWriter is place with the processes above the caller: an agent may
+// restore its own window in the middle of its turn.
+func (d Deps) placeOfWriter(t target) (api.Place, error) {
+	p, err := d.place(t, "")
+	if err == nil && d.Parents != nil {
 		p.Ancestors = d.Parents()
 	}
-	return p, nil
+	return p, err
 }
 
 // mustComplete registers a completion; it fails only for a flag that does not exist.

@@ -35,7 +35,7 @@ func newUndo(d Deps, verb string) *cobra.Command {
 		Args: maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if p.Place, err = d.place(t, ""); err != nil {
+			if p.Place, err = d.placeOfWriter(t); err != nil {
 				return err
 			}
 			return invoke(cmd, d, o, verb, p, showRestore)

@@ -21,24 +21,24 @@ type Ref struct {
 // name, in one git process. A ref whose object is missing makes the whole call
 // fail; see RefNames.
 func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
-	const format = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents:size)%00%(contents)%00"
+	const format = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
 	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=" + format}, prefixes...)})
 	if err != nil {
 		return nil, fmt.Errorf("read refs: %w", err)
 	}
 	var refs []Ref
 	for len(out) > 0 {
-		f := bytes.SplitN(out, []byte{0}, 6)
-		if len(f) != 6 {
+		f := bytes.SplitN(out, []byte{0}, 5)
+		if len(f) != 5 {
 			return nil, fmt.Errorf("read refs: unexpected answer %.80q", out)
 		}
-		end := bytes.Index(f[5], []byte("\x00\n"))
+		end := bytes.Index(f[4], []byte("\x00\n"))
 		if end < 0 {
-			return nil, fmt.Errorf("read refs: unexpected answer %.80q", f[5])
+			return nil, fmt.Errorf("read refs: unexpected answer %.80q", f[4])
 		}
-		ref := Ref{Name: string(f[0]), Commit: string(f[1]), Tree: string(f[2]), Parents: strings.Fields(string(f[3])), Message: string(f[5][:end])}
+		ref := Ref{Name: string(f[0]), Commit: string(f[1]), Tree: string(f[2]), Parents: strings.Fields(string(f[3])), Message: string(f[4][:end])}
 		refs = append(refs, ref)
-		out = f[5][end+2:]
+		out = f[4][end+2:]
 	}
 	return refs, nil
 }

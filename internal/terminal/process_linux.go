@@ -11,6 +11,29 @@ import (
 
 // Lookup reads the entry of process pid.
 func Lookup(pid int) (Process, error) {
+	p, err := lookup(pid)
+	if err != nil {
+		return Process{}, err
+	}
+	boot, err := bootID()
+	if err != nil {
+		return Process{}, err
+	}
+	p.Started = boot + ":" + p.Started
+	return p, nil
+}
+
+// bootID tells this run of the machine from every other.
+func bootID() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read boot id: %w", err)
+	}
+	return strings.TrimSpace(string(boot)), nil
+}
+
+// lookup is Lookup with a start time that counts from the machine's start.
+func lookup(pid int) (Process, error) {
 	if pid <= 0 {
 		return Process{}, errors.New("no such process")
 	}
@@ -22,11 +45,6 @@ func Lookup(pid int) (Process, error) {
 	if err != nil {
 		return Process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return Process{}, fmt.Errorf("read boot id: %w", err)
-	}
-	p.Started = strings.TrimSpace(string(boot)) + ":" + p.Started
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package terminal
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -63,6 +64,10 @@ func TestTTYName(t *testing.T) {
 
 func TestVariableIsOfTheStart(t *testing.T) {
 	p := start(t, exec("TURNBACK_PROBE=a=b", "sleep", "60"))
+	// A program that has just begun has no environment yet.
+	for deadline := time.Now().Add(10 * time.Second); Variable(p, "TURNBACK_PROBE") == "" && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
 	if got := Variable(p, "TURNBACK_PROBE"); got != "a=b" {
 		t.Errorf("Variable = %q, want %q", got, "a=b")
 	}

@@ -38,12 +38,17 @@ type Process struct {
 // runs; pid is then the command's own.
 func Identify(env func(string) string, pid int) []string {
 	keys := hostKeys(env)
-	for _, p := range append(self(pid), Ancestors(pid)...) {
-		if p.TTY != "" {
-			return appendKey(keys, ttyKey(p))
+	p, err := lookup(pid)
+	for range maxAncestors {
+		if err != nil || p.TTY != "" || p.Parent <= 0 {
+			break
 		}
+		p, err = lookup(p.Parent)
 	}
-	return keys
+	if err != nil {
+		return keys
+	}
+	return appendKey(keys, ttyKey(p))
 }
 
 // IdentifyAgent is Identify for the process of an agent: only its own
