@@ -87,7 +87,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	for _, i := range todo {
 		res.note(j.Ops[i])
 	}
-	return res, s.settle(ctx, &res, j)
+	return res, s.settle(ctx, &res, l.made.Tree, j)
 }
 
 // split tells the numbers of the ops that are still to be done, and which paths hold something

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -191,7 +192,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 			return err
 		}
 	}
-	return s.settle(ctx, res, journal)
+	return s.settle(ctx, res, l.made.Tree, journal)
 }
 
 // note counts op among what was written or removed.
@@ -291,14 +292,18 @@ func (s *Store) newRun(ctx context.Context, id string, progress func(done, total
 	return run, func() { _ = objects.Close() }, nil
 }
 
-// settle checks the work tree against what was wanted, notes what the restore
-// left, and ends the journal.
-func (s *Store) settle(ctx context.Context, res *RestoreResult, j restore.Journal) error {
-	l, err := s.look(ctx, j.Pane, nil, nil)
+// settle checks the files against what was wanted, notes what the restore left
+// of the tree that it found, and ends the journal.
+func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j restore.Journal) error {
+	h, err := s.readRefs(ctx, j.Pane)
 	if err != nil {
 		return err
 	}
-	differ, err := s.differing(ctx, l.made.Tree, j.Ops)
+	differ, err := s.differing(ctx, j.Ops)
+	if err != nil {
+		return err
+	}
+	tree, err := s.leftTree(ctx, found, j)
 	if err != nil {
 		return err
 	}
@@ -309,25 +314,25 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, j restore.Journa
 	if err := json.Unmarshal(j.After, &note); err != nil {
 		return fmt.Errorf("%w: %w", restore.ErrJournal, err)
 	}
-	state := l.pane
-	state.Restored, state.RestoredN = l.made.Tree, note.N
+	state := h.pane
+	state.Restored, state.RestoredN = tree, note.N
 	if !note.Back {
 		state.Undone = note.Undone
 	}
 	for i := range state.Undone {
 		if state.Undone[i].Left == "" {
-			state.Undone[i].Left = l.made.Tree
+			state.Undone[i].Left = tree
 		}
 	}
 	if state.Worktree == "" {
 		state.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
 		state.Worktree = s.repo.Worktree
 	}
-	if err := s.writePane(ctx, &l.held.pane, state, nil); err != nil {
+	if err := s.writePane(ctx, &h.pane, state, nil); err != nil {
 		return err
 	}
-	left := newest{Tree: l.made.Tree, Pane: j.Pane}
-	if c := l.holder(left.Tree); c != nil {
+	left := newest{Tree: tree, Pane: j.Pane}
+	if c := h.holder(left.Tree); c != nil {
 		left.Ref, left.Commit = c.Ref, c.Commit
 	}
 	if err := s.writeNewest(left); err != nil {
@@ -336,9 +341,32 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, j restore.Journa
 	return restore.RemoveJournal(s.journalPath())
 }
 
-// differing names the paths of ops at which tree is not what they wanted. Only
-// the kind and the content count: a file's conversion may have changed.
-func (s *Store) differing(ctx context.Context, tree string, ops []restore.Op) ([]string, error) {
+// leftTree is the work tree's tree after the ops of j, where it was found before
+// them. That is known without another look, unless what belongs to the tree
+// depends on what the ops changed.
+func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal) (string, error) {
+	run, err := s.lookingRun(ctx)
+	if err != nil {
+		return "", err
+	}
+	again := !run.FileMode
+	edits := make([]git.TreeEdit, 0, len(j.Ops))
+	for _, op := range j.Ops {
+		again = again || strings.HasPrefix(path.Base(op.Path), ".git")
+		edits = append(edits, git.TreeEdit{Path: op.Path, Mode: op.New.Mode, ID: op.New.ID})
+	}
+	if !again {
+		return s.repo.EditTree(ctx, found, edits)
+	}
+	l, err := s.look(ctx, j.Pane, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	return l.made.Tree, nil
+}
+
+// differing names the paths of ops at which the disk is not what they wanted.
+func (s *Store) differing(ctx context.Context, ops []restore.Op) ([]string, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}

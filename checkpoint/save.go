@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 )
@@ -27,13 +29,13 @@ type looked struct {
 // look makes the tree of the work tree. The lock is held. Paths in include are
 // taken whatever their size; progress may be nil.
 func (s *Store) look(ctx context.Context, pane string, include []string, progress func(done, total int64)) (*looked, error) {
-	head, err := s.repo.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
 	last, _ := s.readNewest()
-	refs, err := s.readRefs(ctx, pane, last.Ref)
-	if err != nil {
+	var head git.Head
+	var refs *held
+	g, groupCtx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { head, err = s.repo.Head(groupCtx); return err })
+	g.Go(func() (err error) { refs, err = s.readRefs(groupCtx, pane, last.Ref); return err })
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	if last.Ref != "" && refs.extra[last.Ref] != last.Commit {
@@ -41,6 +43,7 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 	}
 	l := &looked{held: refs, head: head, newest: last}
 	limits := s.limits()
+	var err error
 	l.made, err = s.maker.Make(ctx, snapshot.Request{
 		Head: head, Include: include, Reachable: l.reachable, Progress: progress,
 		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
