@@ -68,7 +68,12 @@ func asError(err error) error {
 		return &Error{Code: NotRepo, Message: err.Error(), Detail: "checkpoints need a git work tree; run git init there, or go to one", Err: err}
 	case git.Stalled(err):
 		return &Error{Code: Timeout, Message: err.Error(), Detail: "git made no progress and was ended; try again", Err: err}
-	case isReadOnly(err), gitSays(err, "read-only file system"), gitSays(err, "insufficient permission"):
+	case git.LockedRef(err) != "":
+		return &Error{
+			Code: GitFailed, Message: fmt.Sprintf("the lock %s is held", git.LockedRef(err)), Paths: []string{git.LockedRef(err)}, Err: err,
+			Detail: "try again; if no git runs in this repository, a killed one left that file: remove it",
+		}
+	case isReadOnly(err), gitSays(err, "permission denied"), gitSays(err, "read-only file system"), gitSays(err, "insufficient permission"):
 		return &Error{Code: Sandboxed, Message: err.Error(), Detail: "the git directory cannot be written from here; run the command outside the sandbox", Err: err}
 	case gitSays(err, "dubious ownership"):
 		return &Error{Code: GitFailed, Message: err.Error(), Detail: "git does not trust this directory's owner; see safe.directory in git help config", Err: err}

@@ -155,6 +155,8 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 			}
 		case roleBeside:
 			c.beside = ref.Parents[i]
+		case roleBase:
+			c.baseCommit = ref.Parents[i]
 		}
 	}
 	return nil
@@ -171,6 +173,11 @@ type paneState struct {
 	RestoredN   int
 	Undone      []undone
 	NotSaved    []NotSaved
+
+	// The base of the open turn, while no other ref may hold it: a commit with
+	// its tree, whose parent lists what that left out.
+	baseCommit string
+	baseTree   string
 }
 
 // undone is a turn that was taken back and can be put forward again.
@@ -191,6 +198,7 @@ func (p *paneState) message() string {
 	t.Add("Worktree", p.Worktree)
 	t.Add("Highest-N", strconv.Itoa(p.HighestN))
 	t.Add("Highest-Turn", strconv.Itoa(p.HighestTurn))
+	t.Add("Held-Tree", p.baseTree)
 	if p.Restored != "" {
 		t.Add("Restored-Tree", p.Restored)
 		t.Add("Restored-N", strconv.Itoa(p.RestoredN))
@@ -218,6 +226,9 @@ func readPane(ref git.Ref) (paneState, error) {
 	p.HighestN, _ = strconv.Atoi(t.Get("Highest-N"))
 	p.HighestTurn, _ = strconv.Atoi(t.Get("Highest-Turn"))
 	p.Restored = t.Get("Restored-Tree")
+	if len(ref.Parents) == 1 {
+		p.baseCommit, p.baseTree = ref.Parents[0], t.Get("Held-Tree")
+	}
 	p.RestoredN, _ = strconv.Atoi(t.Get("Restored-N"))
 	items, err := t.List("Undone", 3)
 	if err != nil {

@@ -102,13 +102,18 @@ func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error)
 	if c.beside == "" {
 		return c.LeftOut, nil
 	}
-	entries, err := s.repo.TreeEntries(ctx, c.beside+"^{tree}")
+	return s.leftOutIn(ctx, c.N, c.beside)
+}
+
+// leftOutIn reads the complete list that a commit keeps beside checkpoint n.
+func (s *Store) leftOutIn(ctx context.Context, n int, beside string) ([]LeftOut, error) {
+	entries, err := s.repo.TreeEntries(ctx, beside+"^{tree}")
 	if err != nil {
 		return nil, asError(err)
 	}
 	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Path == besideLeftOut })
 	if i < 0 {
-		return c.LeftOut, nil
+		return nil, nil
 	}
 	data, err := s.readBlob(ctx, entries[i].ID)
 	if err != nil {
@@ -118,7 +123,7 @@ func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error)
 	for rec := range strings.SplitSeq(strings.TrimSuffix(string(data), "\x00"), "\x00") {
 		reason, path, ok := strings.Cut(rec, "\t")
 		if !ok || path == "" {
-			return nil, damaged(c.N, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
+			return nil, damaged(n, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
 		}
 		list = append(list, LeftOut{Path: path, Reason: reason})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -21,6 +20,7 @@ type target struct {
 	tree    string
 	name    string    // "checkpoint 2", "the base of turn 3"
 	n       int       // the checkpoint's number; 0: none
+	head    string    // HEAD when it was taken; empty: not known
 	leftOut []LeftOut // what the tree could not hold
 }
 
@@ -31,30 +31,12 @@ type plan struct {
 	skipped []string // submodules and what the target left out
 	include []string // left out of the work tree's own tree, but about to be changed
 
-	leftThen pathReasons // what the target left out
-	leftNow  pathReasons // what the work tree's own tree left out
+	leftThen snapshot.Reasons // what the target left out
+	leftNow  snapshot.Reasons // what the work tree's own tree left out
 }
 
-// pathReasons gives a reason by path.
-type pathReasons map[string]string
-
-// at gives the reason of file, or of a folder above it; empty: there is none.
-func (r pathReasons) at(file string) string {
-	for dir := file; len(r) > 0; {
-		if reason := r[dir]; reason != "" {
-			return reason
-		}
-		i := strings.LastIndexByte(dir, '/')
-		if i < 0 {
-			break
-		}
-		dir = dir[:i]
-	}
-	return ""
-}
-
-func pathsOf(list []LeftOut) pathReasons {
-	r := make(pathReasons, len(list))
+func reasonsOf(list []LeftOut) snapshot.Reasons {
+	r := make(snapshot.Reasons, len(list))
 	for _, l := range list {
 		r[l.Path] = l.Reason
 	}
@@ -68,7 +50,10 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 	if err != nil {
 		return nil, s.asDamaged(to, err)
 	}
-	p := &plan{leftThen: pathsOf(to.leftOut)}
+	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
+		return nil, err
+	}
+	p := &plan{leftThen: reasonsOf(to.leftOut)}
 	for _, c := range changes {
 		if wanted(c.Path, paths) {
 			p.sort(c)
@@ -92,8 +77,10 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 	return p, nil
 }
 
-// dropDone takes new files out of p that are on disk already as they should be,
-// though git ignores them now.
+// dropDone fits p to what the work tree's own tree does not tell. Files that are
+// on disk as they should be, though git ignores them now, need nothing. Files that
+// the tree has but the disk has not (git was told to do without them) are not
+// expected there.
 func (s *Store) dropDone(ctx context.Context, p *plan) error {
 	run, err := s.lookingRun(ctx)
 	if err != nil {
@@ -101,6 +88,13 @@ func (s *Store) dropDone(ctx context.Context, p *plan) error {
 	}
 	var kept []restore.Op
 	for _, op := range p.ops {
+		st, above, err := restore.Stands(s.repo.Worktree, op.Path)
+		if err != nil {
+			return err
+		}
+		if st == nil && above == "" {
+			op.Old = restore.File{}
+		}
 		there := false
 		if op.Old.Absent() {
 			if there, err = run.Holds(ctx, op.Path, op.New); err != nil {
@@ -112,6 +106,30 @@ func (s *Store) dropDone(ctx context.Context, p *plan) error {
 		}
 	}
 	p.ops = kept
+	return nil
+}
+
+// checkMeant refuses a path that is in neither tree: it is mistyped.
+func (s *Store) checkMeant(ctx context.Context, l *looked, to target, paths []string, changes []git.Change) error {
+	for _, p := range paths {
+		p = strings.TrimSuffix(p, "/")
+		if slices.ContainsFunc(changes, func(c git.Change) bool { return under(c.Path, p) }) {
+			continue
+		}
+		known, err := s.repo.HasPath(ctx, l.made.Tree, p)
+		if err == nil && !known {
+			known, err = s.repo.HasPath(ctx, to.tree, p)
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			return &Error{
+				Code: InvalidParams, Message: fmt.Sprintf("neither %s nor the work tree has %q", to.name, p), Paths: []string{p},
+				Detail: "paths are relative to the root of the work tree", Command: fmt.Sprintf("checkpoint diff %d --worktree --stat", to.n),
+			}
+		}
+	}
 	return nil
 }
 
@@ -129,7 +147,7 @@ func under(file, dir string) bool {
 
 // sort makes an op of c, or skips it.
 func (p *plan) sort(c git.Change) {
-	if p.leftThen.at(c.Path) != "" ||
+	if p.leftThen.At(c.Path) != "" ||
 		c.NewMode == git.ModeGitlink || c.OldMode == git.ModeGitlink && c.NewMode == 0 {
 		p.skipped = append(p.skipped, c.Path)
 		return
@@ -193,9 +211,9 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) 
 	if len(gone) == 0 || !rules && !s.rulesDiffer(ctx, l, to) {
 		return nil
 	}
-	ignored, err := s.ignoredBy(ctx, to.tree, gone)
+	ignored, err := s.repo.IgnoredByTree(ctx, s.dir, to.tree, gone)
 	if err == nil {
-		err = s.exceptTracked(ctx, l, ignored)
+		err = s.exceptTracked(ctx, l, to, ignored)
 	}
 	if err != nil {
 		return err
@@ -210,9 +228,9 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) 
 	return nil
 }
 
-// exceptTracked takes the paths out of a set that are tracked: ignore rules do
-// not count for those.
-func (s *Store) exceptTracked(ctx context.Context, l *looked, ignored map[string]bool) error {
+// exceptTracked takes the paths out of a set that are tracked, and were in HEAD
+// when the target was taken: ignore rules do not count for those.
+func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored map[string]bool) error {
 	if len(ignored) == 0 {
 		return nil
 	}
@@ -220,8 +238,25 @@ func (s *Store) exceptTracked(ctx context.Context, l *looked, ignored map[string
 	if err != nil {
 		return err
 	}
+	if to.head == "" {
+		return nil
+	}
+	missing, err := s.repo.Missing(ctx, []string{to.head})
+	if err != nil || len(missing) > 0 {
+		return err
+	}
+	then, err := s.repo.TreeEntries(ctx, to.head)
+	if err != nil {
+		return err
+	}
+	inHead := make(map[string]bool, len(then))
+	for _, e := range then {
+		inHead[e.Path] = true
+	}
 	for _, e := range tracked {
-		delete(ignored, e.Path)
+		if inHead[e.Path] {
+			delete(ignored, e.Path)
+		}
 	}
 	return nil
 }
@@ -233,43 +268,10 @@ func (s *Store) rulesDiffer(ctx context.Context, l *looked, to target) bool {
 	return err != nil || slices.ContainsFunc(changes, func(c git.Change) bool { return path.Base(c.Path) == ".gitignore" })
 }
 
-// ignoredBy judges paths by the ignore files of a tree.
-func (s *Store) ignoredBy(ctx context.Context, tree string, paths []string) (map[string]bool, error) {
-	root, err := os.MkdirTemp(s.dir, "rules-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(root) }()
-	entries, err := s.repo.TreeEntries(ctx, tree)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if path.Base(e.Path) != ".gitignore" || e.Mode != git.ModeFile && e.Mode != git.ModeExec || git.CheckPath(e.Path) != nil {
-			continue
-		}
-		data, err := s.readBlob(ctx, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		file := filepath.Join(root, e.Path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return s.repo.Ignored(ctx, root, paths)
-}
-
 // checkWay refuses where something that no checkpoint holds stands in the way.
 func (s *Store) checkWay(l *looked, p *plan) error {
 	var blocked, ignored []string
-	p.leftNow = make(pathReasons, len(l.made.LeftOut))
-	for _, left := range l.made.LeftOut {
-		p.leftNow[left.Path] = left.Reason
-	}
+	p.leftNow = snapshot.ByPath(l.made.LeftOut)
 	ours := map[string]bool{} // paths of which the safety checkpoint has the content
 	for _, op := range p.ops {
 		if !op.Old.Absent() {
@@ -277,7 +279,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		}
 	}
 	for _, op := range p.ops {
-		if left := p.leftNow.at(op.Path); left != "" {
+		if left := p.leftNow.At(op.Path); left != "" {
 			switch left {
 			case snapshot.TooLarge, snapshot.TooMuchNew:
 				p.include = append(p.include, op.Path)
@@ -296,7 +298,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		ignored = append(ignored, found...)
 	}
 	ignored = slices.DeleteFunc(ignored, func(f string) bool {
-		switch p.leftNow.at(f) {
+		switch p.leftNow.At(f) {
 		case snapshot.TooLarge, snapshot.TooMuchNew:
 			p.include = append(p.include, f)
 			return true
@@ -309,7 +311,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		return wouldOverwrite(blocked, "these are unreadable, nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
 	case len(ignored) > 0:
 		slices.Sort(ignored)
-		return wouldOverwrite(slices.Compact(ignored), "git ignores these, so no checkpoint holds them; move them out of the way, then restore again")
+		return wouldOverwrite(slices.Compact(ignored), "no checkpoint holds these (git ignores them, or the restore leaves them alone); move them out of the way, then restore again")
 	}
 	return nil
 }

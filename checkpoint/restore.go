@@ -72,7 +72,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err != nil {
 			return err
 		}
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, to, r.Paths, func(l *looked) error { return s.checkPlace(l, *c, r.Here) })
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (target, error) { return to, s.checkPlace(l, *c, r.Here) })
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (target, error) {
 	left, err := s.LeftOutAll(ctx, c)
-	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, leftOut: left}, err
+	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, head: c.Head, leftOut: left}, err
 }
 
 // checkPlace refuses a checkpoint of another work tree or another branch.
@@ -112,16 +112,18 @@ func branchName(ref string) string {
 	return "branch " + strings.TrimPrefix(ref, "refs/heads/")
 }
 
-// lookAndPlan looks at the work tree and plans the way to a target; a second
-// time when files of any size have to be in the safety checkpoint.
-func (s *Store) lookAndPlan(ctx context.Context, pane string, to target, paths []string, check func(*looked) error) (*looked, *plan, error) {
+// lookAndPlan looks at the work tree and plans the way to the target that choose
+// then gives; a second time when files of any size have to be in the safety
+// checkpoint.
+func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, choose func(*looked) (target, error)) (*looked, *plan, error) {
 	var include []string
 	for {
 		l, err := s.look(ctx, pane, include, nil)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := check(l); err != nil {
+		to, err := choose(l)
+		if err != nil {
 			return nil, nil, err
 		}
 		p, err := s.makePlan(ctx, l, to, paths)
@@ -272,7 +274,7 @@ func (s *Store) lookingRun(ctx context.Context) (*restore.Run, error) {
 		return nil, err
 	}
 	return &restore.Run{
-		Root: s.repo.Worktree, IDLen: s.repo.IDLen, Hasher: s.repo, FileMode: settings["core.filemode"] != "false",
+		Root: s.repo.Worktree, IDLen: s.repo.IDLen, Hasher: s.repo, FileMode: git.Bool(settings, "core.filemode", true),
 	}, nil
 }
 
@@ -335,9 +337,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 	if c := h.holder(left.Tree); c != nil {
 		left.Ref, left.Commit = c.Ref, c.Commit
 	}
-	if err := s.writeNewest(left); err != nil {
-		return err
-	}
+	s.writeNewest(left)
 	return restore.RemoveJournal(s.journalPath())
 }
 

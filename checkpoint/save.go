@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -125,9 +123,39 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 			res.Start = c
 		}
 		res.Base = s.nameBase(ctx, l, res.Start)
-		return nil
+		return s.holdBase(ctx, l, r)
 	})
 	return res, err
+}
+
+// holdBase keeps the base of a turn from git's gc until the turn is saved, and
+// keeps what the base left out, unless a checkpoint of this pane does both.
+func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
+	state := l.pane
+	state.baseCommit, state.baseTree = "", ""
+	holder := l.holder(l.made.Tree)
+	if holder == nil && (l.made.Tree != l.head.Tree || len(l.made.LeftOut) > 0) {
+		var parents []string
+		if len(l.made.LeftOut) > 0 {
+			beside, err := s.writeBeside(ctx, l.made.LeftOut)
+			if err != nil {
+				return err
+			}
+			parents = []string{beside}
+		}
+		var err error
+		if state.baseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
+			return err
+		}
+		state.baseTree = l.made.Tree
+	}
+	if state.baseTree == l.pane.baseTree {
+		return nil
+	}
+	if state.Worktree == "" {
+		state.Pane, state.Worktree = r.Pane, s.repo.Worktree
+	}
+	return s.writePane(ctx, &l.held.pane, state, nil)
 }
 
 // nameBase says what the tree in l is, for people.
@@ -182,7 +210,9 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	if !r.Always {
 		same, err := s.unchanged(ctx, l, r)
 		if err == nil && same && !r.Since.IsZero() {
-			res.NotCovered = s.touched(l.made.LeftOut, r.Since)
+			for _, left := range snapshot.Touched(s.repo.Worktree, l.made.LeftOut, r.Since) {
+				res.NotCovered = append(res.NotCovered, LeftOut{Path: left.Path, Reason: left.Reason})
+			}
 		}
 		if err != nil || same {
 			return res, err
@@ -197,40 +227,6 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	}
 	res.Checkpoint = c
 	return res, nil
-}
-
-const (
-	maxTouched = 5000                  // files of a left-out folder that are looked at
-	clockStep  = 20 * time.Millisecond // how far a file's times lag behind the clock
-)
-
-// touched names the left-out places in which a file was written since then.
-func (s *Store) touched(left []snapshot.LeftOut, since time.Time) []LeftOut {
-	var out []LeftOut
-	since = since.Add(-clockStep)
-	for _, l := range left {
-		seen, written := 0, false
-		_ = filepath.WalkDir(filepath.Join(s.repo.Worktree, l.Path), func(_ string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return fs.SkipDir
-			}
-			if d.IsDir() && d.Name() == "objects" {
-				return fs.SkipDir
-			}
-			info, err := d.Info()
-			if err == nil && !d.IsDir() && !info.ModTime().Before(since) {
-				written = true
-			}
-			if seen++; written || seen > maxTouched {
-				return fs.SkipAll
-			}
-			return nil
-		})
-		if written {
-			out = append(out, LeftOut{Path: l.Path, Reason: l.Reason})
-		}
-	}
-	return out
 }
 
 // unchanged tells whether there is nothing to save.
@@ -266,6 +262,7 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 	if err != nil {
 		return err
 	}
+	var failed error
 	for try := range refTries {
 		if err := pause(ctx, try); err != nil {
 			return err
@@ -274,16 +271,22 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 		if err == nil {
 			l.checkpoints = append(l.checkpoints, *c)
 			l.newest = newest{Tree: c.Tree, Ref: c.Ref, Commit: c.Commit, Pane: c.Pane.ID}
-			return s.writeNewest(l.newest)
+			s.writeNewest(l.newest)
+			return nil
 		}
 		if !errors.Is(err, git.ErrRefMoved) {
 			return err
 		}
+		taken, last := c.N, err
 		if l.held, err = s.readRefs(ctx, c.Pane.ID); err != nil {
 			return err
 		}
+		if strings.HasSuffix(git.LockedRef(last), c.Ref+".lock") {
+			l.pane.HighestN = max(l.pane.HighestN, taken) // somebody has that number, or its lock was left behind
+		}
+		failed = last
 	}
-	return fmt.Errorf("take a number: %w", git.ErrRefMoved)
+	return fmt.Errorf("take a number: %w", failed)
 }
 
 // pause waits a little longer before each further try.
@@ -304,7 +307,10 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 	if c.Head != "" {
 		ids, roles = append(ids, c.Head), append(roles, roleHead)
 	}
-	if b := c.Base; b != nil && b.Tree != l.head.Tree && l.holder(b.Tree) == nil {
+	if b := c.Base; b != nil && b.Tree == l.pane.baseTree {
+		c.baseCommit = l.pane.baseCommit
+		ids, roles = append(ids, c.baseCommit), append(roles, roleBase)
+	} else if b != nil && b.Tree != l.head.Tree && l.holder(b.Tree) == nil {
 		// Nothing has held that tree so far: a gc may have taken it.
 		missing, err := s.repo.Missing(ctx, []string{b.Tree})
 		if err != nil {
@@ -327,9 +333,9 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 	return ids, roles, nil
 }
 
-// wrap makes a commit without parents that holds tree.
-func (s *Store) wrap(ctx context.Context, tree, message string) (string, error) {
-	return s.repo.WriteCommit(ctx, git.CommitSpec{Tree: tree, Name: identityName, Email: identityEmail, When: s.now(), Message: message})
+// wrap makes a commit that holds tree.
+func (s *Store) wrap(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	return s.repo.WriteCommit(ctx, git.CommitSpec{Tree: tree, Parents: parents, Name: identityName, Email: identityEmail, When: s.now(), Message: message})
 }
 
 // commit gives c its number and puts it under its ref, in one transaction with
@@ -344,7 +350,7 @@ func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, r
 		state.Key = key
 	}
 	if c.Kind == KindTurn || c.Kind == KindStart {
-		state.Undone = nil
+		state.Undone = closed(state.Undone)
 	}
 	c.N = state.HighestN
 	c.Ref = checkpointRef(c.Pane.ID, c.N)
@@ -373,8 +379,12 @@ func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, 
 	if err != nil {
 		return err
 	}
+	var parents []string
+	if state.baseCommit != "" {
+		parents = []string{state.baseCommit}
+	}
 	id, err := s.repo.WriteCommit(ctx, git.CommitSpec{
-		Tree: empty, Name: identityName, Email: identityEmail, When: s.now(), Message: state.message(),
+		Tree: empty, Parents: parents, Name: identityName, Email: identityEmail, When: s.now(), Message: state.message(),
 	})
 	if err != nil {
 		return err

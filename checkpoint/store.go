@@ -169,12 +169,16 @@ func (s *Store) readNewest() (newest, bool) {
 	return n, true
 }
 
-func (s *Store) writeNewest(n newest) error {
+// writeNewest keeps n for the next time. Where that cannot be done the old one
+// goes: without any, the refs are searched.
+func (s *Store) writeNewest(n newest) {
 	data, err := json.Marshal(n)
-	if err != nil {
-		return err
+	if err == nil {
+		err = files.Replace(s.newestPath(), data)
 	}
-	return files.Replace(s.newestPath(), data)
+	if err != nil {
+		_ = os.Remove(s.newestPath())
+	}
 }
 
 // emptyTree is the id of the tree without entries.

@@ -230,11 +230,12 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestABaseThatGCTookIsSaid has a turn whose base nothing holds, as when another
-// pane's turn is open, and a gc in the middle of it.
-func TestABaseThatGCTookIsSaid(t *testing.T) {
+// TestAGCDuringATurnTakesNothing has a turn whose base no checkpoint and no commit
+// holds, as when another pane's turn is open, and a gc in the middle of it.
+func TestAGCDuringATurnTakesNothing(t *testing.T) {
 	r := newRoom(t, map[string]string{"a": "1\n"})
 	r.Write("a", "by hand\n")
+	before := r.Tree()
 	r.turn++
 	res, err := r.store.Begin(t.Context(), checkpoint.BeginRequest{Pane: r.pane, Turn: r.turn})
 	if err != nil {
@@ -244,14 +245,112 @@ func TestABaseThatGCTookIsSaid(t *testing.T) {
 	r.Git("gc", "--quiet", "--prune=now")
 	r.Write("a", "by the agent\n")
 	c := r.end("one")
-	d, err := r.store.Diff(t.Context(), checkpoint.DiffRequest{Pane: r.pane.ID, N: c.N})
-	if err != nil || d.Note != "base of turn 1 was pruned" {
-		t.Errorf("diff %+v, %v", d, err)
-	}
-	_, err = r.store.Undo(t.Context(), r.request(0))
-	wantCode(t, err, checkpoint.NothingToUndo)
+	r.Git("gc", "--quiet", "--prune=now")
 	if out, err := r.TryGit("fsck", "--strict", "--no-dangling"); err != nil {
 		t.Errorf("fsck: %v: %s", err, out)
 	}
-	r.Git("gc", "--quiet", "--prune=now")
+	d, err := r.store.Diff(t.Context(), checkpoint.DiffRequest{Pane: r.pane.ID, N: c.N})
+	if err != nil || d.Note != "" || len(d.Files) != 1 {
+		t.Errorf("diff %+v, %v", d, err)
+	}
+	if _, err := r.store.Undo(t.Context(), r.request(0)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, r.Tree()); diff != "" {
+		t.Errorf("after undo (- want, + got):\n%s", diff)
+	}
+}
+
+// TestUndoKeepsWhatTheBaseLeftOut has a file that was too large at the turn's
+// start and was made small in it.
+func TestUndoKeepsWhatTheBaseLeftOut(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.store = open(t, r.Repo, func(o *checkpoint.Options) {
+		o.Limits = func() checkpoint.Limits { return checkpoint.Limits{Keep: 50, MaxUntracked: 1000, MaxNewUntracked: -1} }
+	})
+	r.Write("data.bin", strings.Repeat("0", 2000))
+	r.take("one", func() { r.Write("data.bin", "small\n"); r.Write("a", "2\n") })
+	res, err := r.store.Undo(t.Context(), r.request(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Read("data.bin"); got != "small\n" || r.Read("a") != "1\n" {
+		t.Errorf("data.bin is %q, a is %q, result %+v", got, r.Read("a"), res)
+	}
+}
+
+// TestUndoGoesOnPastATurnTakenBackBefore has a turn between two rounds of undo.
+func TestUndoGoesOnPastATurnTakenBackBefore(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "0\n"})
+	var states []map[string]gittest.Entry
+	for _, text := range []string{"1\n", "2\n", "3\n"} {
+		states = append(states, r.Tree())
+		r.take("turn", func() { r.Write("a", text) })
+	}
+	undo := func(turn int) {
+		t.Helper()
+		res, err := r.store.Undo(t.Context(), r.request(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Turn != turn {
+			t.Errorf("took back turn %d, want %d", res.Turn, turn)
+		}
+	}
+	undo(3)
+	r.take("turn", func() { r.Write("a", "4\n") })
+	_, err := r.store.Redo(t.Context(), r.request(0))
+	wantCode(t, err, checkpoint.NothingToUndo)
+	undo(4)
+	undo(2)
+	undo(1)
+	if diff := cmp.Diff(states[0], r.Tree()); diff != "" {
+		t.Errorf("- want, + got:\n%s", diff)
+	}
+	_, err = r.store.Undo(t.Context(), r.request(0))
+	wantCode(t, err, checkpoint.NothingToUndo)
+}
+
+// TestUndoPassesATurnThatEndedWhereItBegan has one that was saved at a pause.
+func TestUndoPassesATurnThatEndedWhereItBegan(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "0\n"})
+	r.take("one", func() { r.Write("a", "1\n") })
+	r.begin()
+	r.Write("a", "try\n")
+	if _, err := r.store.Save(t.Context(), checkpoint.SaveRequest{
+		Kind: checkpoint.KindTurn, Pane: r.pane, Turn: r.turn, State: "needs_input", Base: &r.base,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.Write("a", "1\n")
+	if c := r.end("two"); c != nil {
+		t.Fatalf("saved %+v", c)
+	}
+	res, err := r.store.Undo(t.Context(), r.request(0))
+	if err != nil || res.Turn != 1 || r.Read("a") != "0\n" {
+		t.Errorf("took back %+v, %v; a is %q", res, err, r.Read("a"))
+	}
+}
+
+// TestAnAbsentSkipWorktreeFileIsRestored has a path of which git was told that it
+// is not needed on disk.
+func TestAnAbsentSkipWorktreeFileIsRestored(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n", "b": "committed\n"})
+	r.Git("update-index", "--skip-worktree", "b")
+	r.take("one", func() { r.Write("b", "local\n") })
+	r.Remove("b")
+	r.restore(1)
+	if got := r.Read("b"); got != "local\n" {
+		t.Errorf("b is %q", got)
+	}
+}
+
+func TestAMistypedPathIsRefused(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write("a", "2\n") })
+	_, err := r.store.Restore(t.Context(), r.request(1, "nosuch"))
+	wantCode(t, err, checkpoint.InvalidParams)
+	if n := len(r.list()); n != 1 {
+		t.Errorf("%d checkpoints, want 1", n)
+	}
 }

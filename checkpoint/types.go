@@ -1,6 +1,16 @@
 package checkpoint
 
-import "time"
+import (
+	"time"
+
+	"github.com/turnback/turnback/internal/label"
+)
+
+// Label makes the label of a checkpoint from what a person or an agent wrote: the
+// first line that has anything on it, control characters removed, white space
+// folded, secrets of known forms masked, cut at 120 bytes on a rune boundary
+// with "..." at the end.
+func Label(text string) string { return label.Clean(text) }
 
 // Kind says why a checkpoint was taken.
 type Kind string
@@ -72,7 +82,8 @@ type Checkpoint struct {
 	Late         bool
 	Damaged      string // why it cannot be used; empty: sound
 
-	beside string // commit that keeps what is not in the tree; empty: nothing
+	beside     string // commit that keeps what is not in the tree; empty: nothing
+	baseCommit string // commit that keeps the base; empty: something else does
 }
 
 // NotSaved is a turn that has no checkpoint although it should.

@@ -29,7 +29,7 @@ type step struct {
 	more   bool
 }
 
-func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(context.Context, *held) (step, error)) (RestoreResult, error) {
+func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(context.Context, *looked) (step, error)) (RestoreResult, error) {
 	var res RestoreResult
 	if err := checkPane(r.Pane.ID); err != nil {
 		return res, err
@@ -38,20 +38,19 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 		if err := s.notInterrupted(); err != nil {
 			return err
 		}
-		h, err := s.readRefs(ctx, r.Pane.ID)
-		if err != nil {
-			return err
-		}
-		st, err := choose(ctx, h)
+		var st step
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, nil, func(l *looked) (target, error) {
+			var err error
+			if st, err = choose(ctx, l); err != nil {
+				return target{}, err
+			}
+			return st.to, s.checkStep(ctx, l, st, r.Here)
+		})
 		if err != nil {
 			return err
 		}
 		st.request = r
 		st.request.Paths = nil
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, st.to, nil, func(l *looked) error { return s.checkStep(ctx, l, st, r.Here) })
-		if err != nil {
-			return err
-		}
 		res.Turn, res.More, res.N = st.turn.Turn, st.more, st.to.n
 		if st.action == "undo" {
 			res.HeadHolds = headHolds(st.turn, l.head)
@@ -85,12 +84,14 @@ func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) er
 }
 
 // undoStep finds the turn to take back.
-func (s *Store) undoStep(ctx context.Context, h *held) (step, error) {
+func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	isUndone := func(turn int) bool {
 		return slices.ContainsFunc(h.pane.Undone, func(u undone) bool { return u.Turn == turn })
 	}
 	turns := h.changedTurns()
-	at := slices.IndexFunc(turns, func(c Checkpoint) bool { return !isUndone(c.Turn) })
+	// A turn that was saved at a pause and ended where it began left nothing.
+	leftNothing := func(c Checkpoint) bool { return c.State == "needs_input" && c.Base.Tree == h.made.Tree }
+	at := slices.IndexFunc(turns, func(c Checkpoint) bool { return !isUndone(c.Turn) && !leftNothing(c) })
 	if at < 0 {
 		return step{}, nothingToUndo(h, turns, "every turn that changed files is taken back already")
 	}
@@ -105,17 +106,41 @@ func (s *Store) undoStep(ctx context.Context, h *held) (step, error) {
 	if len(missing) > 0 {
 		return step{}, nothingToUndo(h, nil, fmt.Sprintf("base of turn %d was pruned", c.Turn))
 	}
-	left, err := s.LeftOutAll(ctx, c)
+	left, err := s.leftOutAround(ctx, h.held, c)
 	if err != nil {
 		return step{}, err
 	}
 	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
-		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), leftOut: left},
+		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), head: c.Base.Head, leftOut: left},
 		undone: append(slices.Clone(h.pane.Undone), undone{Turn: c.Turn, N: c.N}),
 	}
 	return st, nil
+}
+
+// leftOutAround lists what was left out at the start or at the end of c's turn.
+func (s *Store) leftOutAround(ctx context.Context, h *held, c Checkpoint) ([]LeftOut, error) {
+	left, err := s.LeftOutAll(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if base := h.holder(c.Base.Tree); base != nil {
+		more, err := s.LeftOutAll(ctx, *base)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, more...)
+	}
+	if c.baseCommit == "" {
+		return left, nil
+	}
+	parents, err := s.repo.Parents(ctx, c.baseCommit)
+	if err != nil || len(parents) == 0 {
+		return left, err
+	}
+	more, err := s.leftOutIn(ctx, c.N, parents[0])
+	return append(left, more...), err
 }
 
 // changedTurns gives the last checkpoint of every turn that changed files,
@@ -134,9 +159,25 @@ func (h *held) changedTurns() []Checkpoint {
 	return out
 }
 
+// leftClosed stands for the tree of an undo that can no longer be redone: a turn
+// began since.
+const leftClosed = "-"
+
+// closed ends the redoing of what is undone. The turns stay known as taken back.
+func closed(list []undone) []undone {
+	out := slices.Clone(list[max(0, len(list)-maxUndone):])
+	for i := range out {
+		out[i].Left = leftClosed
+	}
+	return out
+}
+
+// maxUndone bounds how many taken-back turns are remembered.
+const maxUndone = 1000
+
 // redoStep finds the turn to put forward again.
-func (s *Store) redoStep(ctx context.Context, h *held) (step, error) {
-	if len(h.pane.Undone) == 0 {
+func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
+	if n := len(h.pane.Undone); n == 0 || h.pane.Undone[n-1].Left == leftClosed {
 		return step{}, &Error{Code: NothingToUndo, Message: "there is nothing to redo: no turn is taken back, or a new turn began since", Command: "checkpoint list"}
 	}
 	last := h.pane.Undone[len(h.pane.Undone)-1]
@@ -148,7 +189,7 @@ func (s *Store) redoStep(ctx context.Context, h *held) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.pane.Undone) > 1}
+	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.pane.Undone) > 1 && h.pane.Undone[len(h.pane.Undone)-2].Left != leftClosed}
 	st.job = job{
 		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
 		undone: slices.Clone(h.pane.Undone[:len(h.pane.Undone)-1]),
@@ -156,7 +197,7 @@ func (s *Store) redoStep(ctx context.Context, h *held) (step, error) {
 	return st, nil
 }
 
-func nothingToUndo(h *held, turns []Checkpoint, why string) error {
+func nothingToUndo(h *looked, turns []Checkpoint, why string) error {
 	e := &Error{Code: NothingToUndo, Message: "there is nothing to undo: " + why, Command: "checkpoint list"}
 	if len(turns) == 0 && len(h.checkpoints) == 0 {
 		e.Message = "there is nothing to undo: the pane has no checkpoints"

@@ -64,7 +64,7 @@ func cleanEnv(env []string) []string {
 // hardened are the settings that every command gets, whatever any config file says.
 func hardened() []string {
 	settings := []string{
-		"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "core.trustctime=true", "core.checkStat=default",
+		"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "core.trustctime=true", "core.safecrlf=false", "core.checkStat=default",
 		"core.logAllRefUpdates=false", "core.preloadIndex=true", "submodule.recurse=false", "color.ui=false", "gc.auto=0", "maintenance.auto=false",
 		"advice.detachedHead=false", "core.sparseCheckout=true", "sparse.expectFilesOutsideOfPatterns=false", "index.sparse=false",
 	}

@@ -124,6 +124,15 @@ func (r *Repo) TreeEntries(ctx context.Context, tree string) ([]Entry, error) {
 	return entries, nil
 }
 
+// HasPath tells whether a tree has something at path.
+func (r *Repo) HasPath(ctx context.Context, tree, path string) (bool, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"ls-tree", "-z", "--full-tree", "--name-only", tree, "--", path}})
+	if err != nil {
+		return false, fmt.Errorf("look for %q in a tree: %w", path, err)
+	}
+	return len(out) > 0, nil
+}
+
 // DirtyTracked names the tracked paths that differ from the user's index by
 // their stat data or content. Paths that git was told not to look at are not
 // among them. The user's index is not written.

@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strconv"
 	"strings"
@@ -71,6 +75,15 @@ func (r *Repo) HashLikePath(ctx context.Context, path string, content io.Reader)
 		return "", fmt.Errorf("hash %q: %w", path, err)
 	}
 	return id, nil
+}
+
+// Parents lists the parents of a commit.
+func (r *Repo) Parents(ctx context.Context, commit string) ([]string, error) {
+	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", commit + "^@"}})
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", commit, err)
+	}
+	return strings.Fields(out), nil
 }
 
 // EmptyTree is the id of the tree without entries, stored.
@@ -145,13 +158,35 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("read object %s: unexpected size %.80q", id, head)
 	}
-	if _, err := io.CopyN(w, o.out, size); err != nil {
-		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	sum := hashFor(id)
+	fmt.Fprintf(sum, "%s %d\x00", f[1], size)
+	content := io.LimitReader(o.out, size)
+	n, err := io.Copy(io.MultiWriter(sum, w), content)
+	// Whatever went wrong, the next answer begins behind this object.
+	rest, drainErr := io.Copy(io.Discard, content)
+	if _, tailErr := o.out.Discard(1); err == nil {
+		err = errors.Join(drainErr, tailErr)
 	}
-	if _, err := o.out.Discard(1); err != nil {
+	switch {
+	case err != nil:
 		return "", 0, fmt.Errorf("read object %s: %w", id, err)
+	case n+rest != size:
+		return "", 0, fmt.Errorf("read object %s: %w", id, io.ErrUnexpectedEOF)
+	case hex.EncodeToString(sum.Sum(nil)) != id:
+		return "", 0, fmt.Errorf("read object %s: %w", id, ErrCorruptObject)
 	}
 	return f[1], size, nil
+}
+
+// ErrCorruptObject says that the content of an object is not what its id says.
+var ErrCorruptObject = errors.New("object is corrupt")
+
+// hashFor gives the hash that ids as long as id are made with.
+func hashFor(id string) hash.Hash {
+	if len(id) == 2*sha256.Size {
+		return sha256.New()
+	}
+	return sha1.New()
 }
 
 // Close ends the reader.

@@ -99,6 +99,20 @@ func (r *Repo) UpdateRefs(ctx context.Context, changes []RefChange) error {
 	return fmt.Errorf("update refs: %w", err)
 }
 
+// LockedRef names the lock file that kept err's transaction from a ref; empty:
+// there was none.
+func LockedRef(err error) string {
+	var e *Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	_, rest, ok := strings.Cut(e.Stderr, "Unable to create '")
+	if path, _, cut := strings.Cut(rest, ".lock': File exists"); ok && cut {
+		return path + ".lock"
+	}
+	return ""
+}
+
 // Branch creates refs/heads/name at commit; the name must be valid and new.
 func (r *Repo) Branch(ctx context.Context, name, commit string) error {
 	if _, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"check-ref-format", "--branch", name}}); err != nil {

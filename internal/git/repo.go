@@ -81,6 +81,13 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", "HEAD", "HEAD^{tree}", "--symbolic-full-name", "HEAD"}})
 	if err == nil {
 		lines := strings.Split(out, "\n")
+		if len(lines) == 2 { // another ref is called HEAD too
+			branch, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+			if err != nil && !exitedWith(err, 1) {
+				return Head{}, fmt.Errorf("read HEAD: %w", err)
+			}
+			lines = append(lines, branch)
+		}
 		if len(lines) != 3 {
 			return Head{}, fmt.Errorf("read HEAD: unexpected answer %.120q", out)
 		}
@@ -115,6 +122,21 @@ func (r *Repo) Settings(ctx context.Context, pattern string) (map[string]string,
 		set[strings.ToLower(k)] = v
 	}
 	return set, nil
+}
+
+// Bool reads a setting as git does: whether it is on. Of a setting that is not
+// there, or makes no sense, it is what unset says.
+func Bool(settings map[string]string, key string, unset bool) bool {
+	value, there := settings[key]
+	switch strings.ToLower(value) {
+	case "true", "yes", "on", "1":
+		return true
+	case "false", "no", "off", "0":
+		return false
+	case "":
+		return unset && !there
+	}
+	return unset
 }
 
 // OutsideSettings is Settings without what the repository's own config files

@@ -1,4 +1,6 @@
-package checkpoint
+// Package label makes the labels of checkpoints: one short line that can be shown
+// anywhere and holds no secret of a known form.
+package label
 
 import (
 	"regexp"
@@ -7,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLabel is the length of the longest label, in bytes.
-const MaxLabel = 120
+// Max is the length of the longest label, in bytes.
+const Max = 120
 
-// Label makes the label of a checkpoint from what a person or an agent wrote:
+// Clean makes the label of a checkpoint from what a person or an agent wrote:
 // the first line that has anything on it, control characters removed, white
-// space folded, secrets of known forms masked, cut at MaxLabel bytes on a rune
+// space folded, secrets of known forms masked, cut at Max bytes on a rune
 // boundary with "..." at the end.
-func Label(text string) string {
+func Clean(text string) string {
 	var line string
 	for l := range strings.Lines(text) {
 		if line = foldLine(l); line != "" {
@@ -22,10 +24,10 @@ func Label(text string) string {
 		}
 	}
 	line = maskSecrets(line)
-	if len(line) <= MaxLabel {
+	if len(line) <= Max {
 		return line
 	}
-	cut := MaxLabel - len("...")
+	cut := Max - len("...")
 	for cut > 0 && !utf8.RuneStart(line[cut]) {
 		cut--
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package label
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLabel(t *testing.T) {
+func TestClean(t *testing.T) {
 	long := strings.Repeat("wörd ", 40)
 	for _, c := range []struct{ name, in, want string }{
 		{"first line", "Add a retry\nand more", "Add a retry"},
@@ -22,12 +22,12 @@ func TestLabel(t *testing.T) {
 		{"address", "clone https://me:s3cr3tpw@example.com/x", "clone https://me:***@example.com/x"},
 		{"ordinary words", "Make the token counter configurable", "Make the token counter configurable"},
 	} {
-		if got := Label(c.in); got != c.want {
+		if got := Clean(c.in); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
-	got := Label(long)
-	if len(got) > MaxLabel || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
+	got := Clean(long)
+	if len(got) > Max || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
 		t.Errorf("a long label is %q (%d bytes)", got, len(got))
 	}
 }
