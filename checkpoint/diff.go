@@ -75,7 +75,7 @@ func (s *Store) Diff(ctx context.Context, r DiffRequest) (Diff, error) {
 		return d, asError(err)
 	}
 	if err := s.compareTrees(ctx, &d, from, to, r); err != nil {
-		return Diff{}, asError(err)
+		return Diff{}, asError(s.asDamaged(target{name: d.Subject}, err))
 	}
 	return d, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 )
@@ -62,7 +63,7 @@ func asError(err error) error {
 		return err
 	}
 	switch {
-	case errors.Is(err, snapshot.ErrDiskFull), isNoSpace(err), gitSays(err, "no space left"):
+	case errors.Is(err, snapshot.ErrDiskFull), files.IsNoSpace(err), gitSays(err, "no space left"):
 		return &Error{Code: DiskFull, Message: err.Error(), Detail: "nothing was changed; make room on the disk, then try again", Err: err}
 	case errors.Is(err, git.ErrNotRepo):
 		return &Error{Code: NotRepo, Message: err.Error(), Detail: "checkpoints need a git work tree; run git init there, or go to one", Err: err}
@@ -73,7 +74,7 @@ func asError(err error) error {
 			Code: GitFailed, Message: fmt.Sprintf("the lock %s is held", git.LockedRef(err)), Paths: []string{git.LockedRef(err)}, Err: err,
 			Detail: "try again; if no git runs in this repository, a killed one left that file: remove it",
 		}
-	case isReadOnly(err), gitSays(err, "permission denied"), gitSays(err, "read-only file system"), gitSays(err, "insufficient permission"):
+	case files.IsReadOnly(err), gitSays(err, "permission denied"), gitSays(err, "read-only file system"), gitSays(err, "insufficient permission"):
 		return &Error{Code: Sandboxed, Message: err.Error(), Detail: "the git directory cannot be written from here; run the command outside the sandbox", Err: err}
 	case gitSays(err, "dubious ownership"):
 		return &Error{Code: GitFailed, Message: err.Error(), Detail: "git does not trust this directory's owner; see safe.directory in git help config", Err: err}

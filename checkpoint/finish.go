@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/turnback/turnback/internal/restore"
 )
@@ -90,6 +92,17 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	return res, s.settle(ctx, &res, l.made.Tree, j)
 }
 
+// vacated is op where nothing stands at its path: there is nothing to expect of
+// the side that the run comes from.
+func vacated(op restore.Op, abort bool) restore.Op {
+	if abort {
+		op.New = restore.File{}
+	} else {
+		op.Old = restore.File{}
+	}
+	return op
+}
+
 // split tells the numbers of the ops that are still to be done, and which paths hold something
 // else than they should.
 func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, abort bool) (todo []int, others []string, err error) {
@@ -110,7 +123,15 @@ func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if !isOld {
+		gone, err := run.Holds(ctx, op.Path, restore.File{})
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case isOld:
+		case gone:
+			j.Ops[i] = vacated(j.Ops[i], abort) // moved away meanwhile: nothing is written over
+		default:
 			others = append(others, op.Path)
 			continue
 		}
@@ -119,13 +140,15 @@ func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, 
 	return todo, others, nil
 }
 
+// quoted quotes the first few of paths for a message.
 func quoted(paths []string) string {
-	out := ""
-	for i, p := range quoteSome(paths, 5) {
-		if i > 0 {
-			out += ", "
-		}
-		out += p
+	const few = 5
+	var out []string
+	for _, p := range paths[:min(few, len(paths))] {
+		out = append(out, strconv.Quote(p))
 	}
-	return out
+	if len(paths) > few {
+		out = append(out, fmt.Sprintf("and %d more", len(paths)-few))
+	}
+	return strings.Join(out, ", ")
 }

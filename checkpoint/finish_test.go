@@ -248,3 +248,100 @@ func TestAKilledRestoreOfAnOddNameIsFinished(t *testing.T) {
 		t.Errorf("- want, + got:\n%s", diff)
 	}
 }
+
+// TestTheHintOfARefusedFinishWorks moves the file away that was in the way.
+func TestTheHintOfARefusedFinishWorks(t *testing.T) {
+	for _, abort := range []bool{false, true} {
+		r, then := swaps(t)
+		want := then
+		if abort {
+			want = r.Tree()
+		}
+		req := r.request(1)
+		req.Step = func(step string) error {
+			if step == "after edit" {
+				return checkpoint.ErrStopped
+			}
+			return nil
+		}
+		if _, err := r.store.Restore(t.Context(), req); !errors.Is(err, checkpoint.ErrStopped) {
+			t.Fatalf("restore: %v", err)
+		}
+		r.Write("edit", "by hand\n")
+		_, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{Abort: abort})
+		wantCode(t, err, checkpoint.ChangedMeanwhile)
+		r.Remove("edit")
+		if _, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{Abort: abort}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.Tree()); diff != "" {
+			t.Errorf("abort %v (- want, + got):\n%s", abort, diff)
+		}
+	}
+}
+
+// TestAnEditOfARestoredFileOutlivesTheTakeBack has one file edited right after it
+// was restored and another right before: the restore stops, and both edits stay.
+func TestAnEditOfARestoredFileOutlivesTheTakeBack(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
+	r.take("one", func() { r.Write("a", "2\n"); r.Write("b", "2\n"); r.Write("c", "2\n") })
+	r.take("two", func() { r.Write("a", "3\n"); r.Write("b", "3\n"); r.Write("c", "3\n") })
+	req := r.request(1)
+	req.Step = func(step string) error {
+		switch step {
+		case "after a":
+			r.Write("a", "edit one\n")
+		case "written c":
+			r.Write("c", "edit two\n")
+		}
+		return nil
+	}
+	_, err := r.store.Restore(t.Context(), req)
+	if e := wantCode(t, err, checkpoint.ChangedMeanwhile); !cmp.Equal(e.Paths, []string{"c", "a"}) {
+		t.Errorf("paths %q", e.Paths)
+	}
+	for path, want := range map[string]string{"a": "edit one\n", "b": "3\n", "c": "edit two\n"} {
+		if got := r.Read(path); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	if i, err := r.store.Interrupted(); err != nil || i != nil {
+		t.Errorf("interrupted: %+v, %v", i, err)
+	}
+}
+
+// TestTwoEditsDuringOneSwapBothStay has a file replaced before the swap, and
+// again while what came out is compared.
+func TestTwoEditsDuringOneSwapBothStay(t *testing.T) {
+	r, _ := swaps(t)
+	req := r.request(1)
+	req.Step = func(step string) error {
+		switch step {
+		case "written edit":
+			r.Write("edit", "edit one\n")
+		case "swapped edit":
+			r.Write("edit", "edit two\n")
+		}
+		return nil
+	}
+	_, err := r.store.Restore(t.Context(), req)
+	e := wantCode(t, err, checkpoint.ChangedMeanwhile)
+	if got := r.Read("edit"); got != "edit two\n" {
+		t.Errorf("edit is %q", got)
+	}
+	if got := r.Read("edit.kept-1"); got != "edit one\n" || !strings.Contains(e.Message, "edit.kept-1") {
+		t.Errorf("kept %q, message %q", got, e.Message)
+	}
+}
+
+// TestChangedAttributesAreNoChangeOfTheFile has .gitattributes change along with
+// a file that it is about.
+func TestChangedAttributesAreNoChangeOfTheFile(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write(".gitattributes", "# none\n"); r.Write("c.txt", "one\r\n") })
+	r.take("two", func() { r.Write(".gitattributes", "*.txt text\n"); r.Write("c.txt", "two\r\n") })
+	r.restore(1)
+	if got := r.Read("c.txt"); got != "one\r\n" {
+		t.Errorf("c.txt is %q", got)
+	}
+}

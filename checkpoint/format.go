@@ -97,6 +97,10 @@ func parseRef(name string) (pane string, n int, ok bool) {
 func readCheckpoint(ref git.Ref) Checkpoint {
 	pane, n, _ := parseRef(ref.Name)
 	c := Checkpoint{N: n, Ref: ref.Name, Commit: ref.Commit, Tree: ref.Tree, Pane: Pane{ID: pane}}
+	if ref.Tree == "" {
+		c.Damaged = fmt.Sprintf("its commit %s is missing", ref.Commit)
+		return c
+	}
 	t, err := trailers.Parse(ref.Message)
 	if err == nil {
 		err = c.fill(t, ref)
@@ -271,7 +275,7 @@ func (s *Store) readRefs(ctx context.Context, pane string, further ...string) (*
 			patterns = append(patterns, f)
 		}
 	}
-	refs, err := s.repo.Refs(ctx, patterns...)
+	refs, err := s.repo.SoundRefs(ctx, patterns...)
 	if err != nil {
 		return nil, err
 	}

@@ -92,3 +92,30 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		t.Errorf("the link is %q, %v", target, err)
 	}
 }
+
+// TestB97AMissingCommitCostsOneCheckpointOnly has the commit behind a ref gone.
+func TestB97AMissingCommitCostsOneCheckpointOnly(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	c := r.take("one", func() { r.Write("a", "2\n") })
+	r.take("two", func() { r.Write("a", "3\n") })
+	if err := os.Remove(r.Path(".git/objects/" + c.Commit[:2] + "/" + c.Commit[2:])); err != nil {
+		t.Fatal(err)
+	}
+	list := r.list()
+	if len(list) != 2 || list[0].Damaged == "" || list[1].Damaged != "" {
+		t.Fatalf("list is %+v", list)
+	}
+	_, err := r.store.Restore(t.Context(), r.request(1))
+	wantCode(t, err, checkpoint.Damaged)
+	r.take("three", func() { r.Write("a", "4\n") })
+	r.restore(2)
+	if got := r.Read("a"); got != "3\n" {
+		t.Errorf("a is %q", got)
+	}
+	if _, err := r.store.Drop(t.Context(), r.pane.ID, []int{1}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := r.TryGit("fsck"); err != nil {
+		t.Errorf("fsck: %v: %s", err, out)
+	}
+}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -291,7 +289,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		if op.New.Absent() || !op.Old.Absent() {
 			continue
 		}
-		found, err := s.inTheWay(op.Path, ours)
+		found, err := restore.InTheWay(s.repo.Worktree, op.Path, ours, maxNamed)
 		if err != nil {
 			return err
 		}
@@ -318,57 +316,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 
 func wouldOverwrite(paths []string, detail string) error {
 	return &Error{
-		Code: WouldOverwrite, Message: "the restore would write over " + strings.Join(quoteSome(paths, 5), ", "),
+		Code: WouldOverwrite, Message: "the restore would write over " + quoted(paths),
 		Detail: detail, Paths: paths,
 	}
-}
-
-// quoteSome quotes the first n of paths for a message.
-func quoteSome(paths []string, n int) []string {
-	var out []string
-	for i, p := range paths {
-		if i == n {
-			return append(out, fmt.Sprintf("and %d more", len(paths)-n))
-		}
-		out = append(out, fmt.Sprintf("%q", p))
-	}
-	return out
-}
-
-// inTheWay names what stands where a new file is to be written and is not ours.
-func (s *Store) inTheWay(file string, ours map[string]bool) ([]string, error) {
-	st, above, err := restore.Stands(s.repo.Worktree, file)
-	switch {
-	case err != nil:
-		return nil, err
-	case above != "":
-		if ours[above] {
-			return nil, nil
-		}
-		return []string{above}, nil
-	case st == nil:
-		return nil, nil
-	case !st.IsDir():
-		return []string{file}, nil
-	}
-	return s.notOursBelow(file, ours)
-}
-
-// notOursBelow names the files below a folder that are not ours, 20 at most.
-func (s *Store) notOursBelow(dir string, ours map[string]bool) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(filepath.Join(s.repo.Worktree, dir), func(full string, d fs.DirEntry, err error) error {
-		if err != nil {
-			found = append(found, dir)
-			return fs.SkipAll
-		}
-		rel := strings.TrimPrefix(full, s.repo.Worktree+"/")
-		if !d.IsDir() && !ours[rel] {
-			if found = append(found, rel); len(found) >= maxNamed {
-				return fs.SkipAll
-			}
-		}
-		return nil
-	})
-	return found, err
 }

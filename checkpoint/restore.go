@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 )
@@ -230,32 +231,57 @@ func (s *Store) applyOrTakeBack(ctx context.Context, j restore.Journal, r Restor
 	}
 	back := context.WithoutCancel(ctx)
 	run.Step, run.Progress = nil, nil
-	if _, backErr := run.Apply(back, restore.Reverse(j.Ops), append([]int{}, done...)); backErr != nil {
+	edited, backErr := takeBack(back, run, j.Ops, done)
+	if backErr != nil {
 		return s.interrupted(&j, errors.Join(err, backErr))
 	}
 	run.RemoveFolders(j.Folders)
 	if rmErr := restore.RemoveJournal(s.journalPath()); rmErr != nil {
 		return errors.Join(err, rmErr)
 	}
-	return stopped(err)
+	return stopped(err, edited)
+}
+
+// takeBack takes back the ops that were carried out. A file that was edited
+// after it was restored stays as it is; edited names those.
+func takeBack(ctx context.Context, run *restore.Run, ops []restore.Op, done []int) (edited []string, err error) {
+	todo := slices.Clone(done)
+	for {
+		taken, err := run.Apply(ctx, restore.Reverse(ops), append([]int{}, todo...))
+		var pe *restore.PathError
+		if err == nil || !errors.As(err, &pe) || !errors.Is(err, restore.ErrChanged) {
+			return edited, err
+		}
+		edited = append(edited, pe.Path)
+		todo = slices.DeleteFunc(todo, func(i int) bool { return slices.Contains(taken, i) || ops[i].Path == pe.Path })
+	}
 }
 
 // ErrStopped is what a Step returns to end a restore as a kill would.
 var ErrStopped = errors.New("stopped")
 
-// stopped gives the error of a run that was taken back its code.
-func stopped(err error) error {
+// stopped gives the error of a run that was taken back its code; edited names
+// files that were edited meanwhile and stay as they are.
+func stopped(err error, edited []string) error {
 	var pe *restore.PathError
 	if !errors.As(err, &pe) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return &Error{Code: Timeout, Message: "the restore was stopped; nothing was restored", Detail: "run it again", Paths: edited, Err: err}
+		}
 		return err
+	}
+	var kept *restore.KeptError
+	more := ""
+	if errors.As(err, &kept) {
+		more = "; " + kept.Error()
 	}
 	switch {
 	case errors.Is(err, restore.ErrChanged), errors.Is(err, restore.ErrBlocked):
 		return &Error{
-			Code: ChangedMeanwhile, Message: fmt.Sprintf("%q was changed while the restore ran; nothing was restored", pe.Path),
-			Detail: "stop what writes there, then restore again", Paths: []string{pe.Path}, Err: err,
+			Code: ChangedMeanwhile, Message: fmt.Sprintf("%q was changed while the restore ran; nothing was restored%s", pe.Path, more),
+			Detail: "stop what writes there, then restore again", Paths: append([]string{pe.Path}, edited...), Err: err,
 		}
-	case isNoSpace(err):
+	case files.IsNoSpace(err):
 		return &Error{
 			Code: DiskFull, Message: fmt.Sprintf("no room on the disk to write %q; nothing was restored", pe.Path),
 			Detail: "make room, then restore again; the safety checkpoint stays", Paths: []string{pe.Path}, Err: err,

@@ -56,6 +56,9 @@ func (s *Store) Drop(ctx context.Context, pane string, numbers []int) ([]Checkpo
 		if err != nil {
 			return err
 		}
+		if i, err := s.Interrupted(); err == nil && i != nil && i.Pane.ID == pane && (slices.Contains(numbers, i.N) || slices.Contains(numbers, i.Safety)) {
+			return s.notInterrupted()
+		}
 		slices.Sort(numbers)
 		for _, n := range slices.Compact(numbers) {
 			c, err := h.find(n)

@@ -220,8 +220,9 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	}
 	c := &Checkpoint{
 		Kind: r.Kind, Pane: r.Pane, Turn: r.Turn, State: r.State, Label: Label(r.Label), Base: r.Base,
-		Agent: r.Agent, AgentSession: r.AgentSession, Transcript: r.Transcript, Late: r.Late,
+		Agent: r.Agent, AgentSession: r.AgentSession, Transcript: r.Transcript,
 	}
+	c.Late = r.Late != nil && r.Late()
 	if err := s.record(ctx, l, c, nil); err != nil {
 		return res, err
 	}

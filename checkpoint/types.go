@@ -119,7 +119,7 @@ type SaveRequest struct {
 	Agent        string
 	AgentSession string
 	Transcript   string
-	Late         bool
+	Late         func() bool             // is asked when the checkpoint is written: it comes late; nil: it does not
 	Since        time.Time               // when the turn began; with it, a turn that changed left-out places alone says so
 	Progress     func(done, total int64) // is told how many files are stored; may be nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +41,40 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 		ref := Ref{Name: string(f[0]), Commit: string(f[1]), Tree: string(f[2]), Parents: strings.Fields(string(f[3])), Message: string(f[4][:end])}
 		refs = append(refs, ref)
 		out = f[4][end+2:]
+	}
+	return refs, nil
+}
+
+// SoundRefs is Refs where some refs hold objects that are missing: those come
+// with their name and commit id alone.
+func (r *Repo) SoundRefs(ctx context.Context, prefixes ...string) ([]Ref, error) {
+	refs, err := r.Refs(ctx, prefixes...)
+	if err == nil {
+		return refs, nil
+	}
+	names, namesErr := r.RefNames(ctx, prefixes...)
+	if namesErr != nil {
+		return nil, err
+	}
+	missing, missingErr := r.Missing(ctx, slices.Collect(maps.Values(names)))
+	if missingErr != nil || len(missing) == 0 {
+		return nil, err
+	}
+	var sound []string
+	refs = nil
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if slices.Contains(missing, names[name]) {
+			refs = append(refs, Ref{Name: name, Commit: names[name]})
+			continue
+		}
+		sound = append(sound, name)
+	}
+	for chunk := range slices.Chunk(sound, 200) {
+		some, err := r.Refs(ctx, chunk...)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, some...)
 	}
 	return refs, nil
 }

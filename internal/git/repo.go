@@ -124,6 +124,16 @@ func (r *Repo) Settings(ctx context.Context, pattern string) (map[string]string,
 	return set, nil
 }
 
+// PathSetting reads a setting that is a path, with "~", "~name" and "%(prefix)"
+// put in by git.
+func (r *Repo) PathSetting(ctx context.Context, key string) (string, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--type=path", "--get", key}})
+	if err != nil {
+		return "", fmt.Errorf("read config: %w", err)
+	}
+	return strings.TrimSuffix(string(out), "\x00"), nil
+}
+
 // Bool reads a setting as git does: whether it is on. Of a setting that is not
 // there, or makes no sense, it is what unset says.
 func Bool(settings map[string]string, key string, unset bool) bool {

@@ -44,7 +44,7 @@ type applying struct {
 }
 
 func (a *applying) all(which []int) error {
-	writes, removes, late := order(a.ops, which)
+	writes, removes, late, rules := order(a.ops, which)
 	for _, i := range writes {
 		if err := a.one(i, a.write); err != nil {
 			return err
@@ -65,6 +65,15 @@ func (a *applying) all(which []int) error {
 	for _, i := range late {
 		if err := a.one(i, a.place); err != nil {
 			a.unstage(late)
+			return err
+		}
+	}
+	for _, i := range rules {
+		f := a.write
+		if a.ops[i].New.Absent() {
+			f = a.remove
+		}
+		if err := a.one(i, f); err != nil {
 			return err
 		}
 	}
@@ -119,13 +128,39 @@ func (a *applying) write(i int) error {
 		return err
 	}
 	if err := a.expect(dir, temp, op.Path, op.Old); err != nil {
-		if back := a.swap(dir, temp, name); back != nil {
-			return errors.Join(err, fmt.Errorf("the file is at %q now: %w", temp, back))
-		}
-		_ = unix.Unlinkat(dir, temp, 0)
-		return err
+		return errors.Join(err, a.giveBack(dir, temp, name, op))
 	}
 	return unix.Unlinkat(dir, temp, 0)
+}
+
+// giveBack puts what was swapped out, and was not expected, back in its place.
+// What comes out then is our own file; when it is not, somebody wrote there once
+// more, and that stays in the place. What was swapped out is kept beside it.
+func (a *applying) giveBack(dir int, temp, name string, op Op) error {
+	if err := a.swap(dir, temp, name); err != nil {
+		return a.keepAside(dir, temp, name, op)
+	}
+	ours, err := a.same(a.ctx, dir, temp, op.Path, op.New)
+	if err == nil && ours {
+		return unix.Unlinkat(dir, temp, 0)
+	}
+	return errors.Join(err, a.swap(dir, temp, name), a.keepAside(dir, temp, name, op))
+}
+
+// keepAside gives a file that belongs to the person, and whose place is taken, a
+// name that is seen.
+func (a *applying) keepAside(dir int, temp, name string, op Op) error {
+	for i := range 100 {
+		kept := fmt.Sprintf("%s.kept-%d", name, i+1)
+		err := renameNew(dir, temp, dir, kept)
+		if err == nil {
+			return &KeptError{Path: strings.TrimSuffix(op.Path, name) + kept}
+		}
+		if !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("what was there is at %q now: %w", temp, err)
+		}
+	}
+	return fmt.Errorf("what was there is at %q now", temp)
 }
 
 // swap exchanges two names of a folder; where the file system cannot do that at
@@ -161,8 +196,8 @@ func (a *applying) remove(i int) error {
 		return err
 	}
 	if err := a.expect(dir, temp, op.Path, op.Old); err != nil {
-		if back := renameNew(dir, temp, dir, name); back != nil {
-			return errors.Join(err, fmt.Errorf("the file is at %q now: %w", temp, back))
+		if renameNew(dir, temp, dir, name) != nil {
+			return errors.Join(err, a.keepAside(dir, temp, name, op))
 		}
 		return err
 	}

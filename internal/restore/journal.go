@@ -72,6 +72,9 @@ func ReadJournal(path string) (*Journal, error) {
 // check refuses a journal that would lead out of the work tree: it may have come
 // with the repository.
 func (j *Journal) check() error {
+	if j.Pane == "" || strings.Trim(j.Pane, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return fmt.Errorf("%.40q is no pane", j.Pane)
+	}
 	if j.RunID == "" || strings.Trim(j.RunID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("%.40q is no run", j.RunID)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/turnback/turnback/internal/git"
@@ -123,9 +124,16 @@ func CheckOps(ops []Op) error {
 	return nil
 }
 
+// KeptError says where a file of the person is that could not stay in its place.
+type KeptError struct{ Path string }
+
+// Error tells the place.
+func (e *KeptError) Error() string { return fmt.Sprintf("what was there is kept at %q", e.Path) }
+
 // order sorts numbers of ops into what can be written at once, what goes
-// away, and what can only be written after that.
-func order(ops []Op, which []int) (writes, removes, late []int) {
+// away, what can only be written after that, and the files that decide how git
+// reads others: those come last, so that all before are judged by the old ones.
+func order(ops []Op, which []int) (writes, removes, late, rules []int) {
 	gone := map[string]bool{}    // paths that go away
 	goneDir := map[string]bool{} // folders in which something goes away
 	for _, n := range which {
@@ -141,6 +149,8 @@ func order(ops []Op, which []int) (writes, removes, late []int) {
 	for _, n := range which {
 		op := ops[n]
 		switch {
+		case path.Base(op.Path) == ".gitattributes" && !goneDir[op.Path] && !belowAny(op.Path, gone):
+			rules = append(rules, n)
 		case op.New.Absent():
 			removes = append(removes, n)
 		case op.Old.Absent() && (goneDir[op.Path] || belowAny(op.Path, gone)):
@@ -149,12 +159,12 @@ func order(ops []Op, which []int) (writes, removes, late []int) {
 			writes = append(writes, n)
 		}
 	}
-	return writes, removes, late
+	return writes, removes, late, rules
 }
 
-func belowAny(path string, set map[string]bool) bool {
-	for i := range path {
-		if path[i] == '/' && set[path[:i]] {
+func belowAny(file string, set map[string]bool) bool {
+	for i := range file {
+		if file[i] == '/' && set[file[:i]] {
 			return true
 		}
 	}
