@@ -343,6 +343,9 @@ func (w *world) goTo(what string, c checkpoint.Checkpoint) checkpoint.RestoreRes
 
 func (w *world) checkRefusal(what string, err error, before files) {
 	allowed := []checkpoint.Code{checkpoint.WouldOverwrite, checkpoint.EditedSince, checkpoint.NothingToUndo}
+	if strings.HasPrefix(what, "restore \"") { // of a path that may be ignored
+		allowed = append(allowed, checkpoint.InvalidParams)
+	}
 	if !slices.ContainsFunc(allowed, func(c checkpoint.Code) bool { return checkpoint.HasCode(err, c) }) {
 		w.rt.Fatalf("%s: %v", what, err)
 	}

@@ -26,13 +26,14 @@ const (
 
 // Reasons for which a path is left out of a checkpoint.
 const (
-	ReasonTooLarge   = "too large"
-	ReasonTooMuchNew = "too much new"
-	ReasonUnreadable = "unreadable"
-	ReasonSubmodule  = "submodule"
-	ReasonNestedRepo = "nested repository"
-	ReasonFilter     = "filter"
-	ReasonNotRegular = "not a regular file"
+	ReasonTooLarge    = "too large"
+	ReasonTooMuchNew  = "too much new"
+	ReasonUnreadable  = "unreadable"
+	ReasonSubmodule   = "submodule"
+	ReasonNestedRepo  = "nested repository"
+	ReasonFilter      = "filter"
+	ReasonNotRegular  = "not a regular file"
+	ReasonNotStorable = "git cannot store it"
 )
 
 // Pane identifies the owner of checkpoints. Its checkpoints live below

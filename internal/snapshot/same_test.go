@@ -26,6 +26,7 @@ type bench struct {
 	scan   *scan.Scanner
 	dir    string
 	limits snapshot.Limits
+	clock  func() time.Time
 }
 
 func newBench(t testing.TB, r *gittest.Repo) *bench {
@@ -38,7 +39,7 @@ func newBench(t testing.TB, r *gittest.Repo) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{Repo: r, repo: repo, dir: filepath.Join(repo.CommonDir, "turnback"), limits: snapshot.Limits{MaxUntracked: 2000, MaxNewUntracked: -1}}
+	b := &bench{Repo: r, repo: repo, dir: filepath.Join(repo.CommonDir, "turnback"), limits: snapshot.Limits{MaxUntracked: 2000, MaxNewUntracked: -1}, clock: time.Now}
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func (b *bench) newScan() *scan.Scanner {
 		}
 		return ""
 	}
-	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: time.Now, Env: env})
+	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: b.clock, Env: env})
 }
 
 func (b *bench) request(ctx context.Context, t fatal) snapshot.Request {

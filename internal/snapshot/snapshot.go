@@ -45,14 +45,15 @@ type Limits struct {
 // Reasons for which a path is left out. Package checkpoint gives them to its
 // users under the same words.
 const (
-	TooLarge   = "too large"
-	TooMuchNew = "too much new"
-	Unreadable = "unreadable"
-	Submodule  = "submodule"
-	NestedRepo = "nested repository"
-	Filter     = "filter"
-	NotRegular = "not a regular file"
-	BadName    = "name not allowed"
+	TooLarge    = "too large"
+	TooMuchNew  = "too much new"
+	Unreadable  = "unreadable"
+	Submodule   = "submodule"
+	NestedRepo  = "nested repository"
+	Filter      = "filter"
+	NotRegular  = "not a regular file"
+	BadName     = "name not allowed"
+	NotStorable = "git cannot store it"
 )
 
 // LeftOut is a path that is not in the tree as it is on disk. A tracked one
@@ -75,7 +76,7 @@ var ErrDiskFull = errors.New("disk nearly full")
 type Candidate struct {
 	Path string
 	Size int64 // bytes
-	New  bool  // its content is not stored yet
+	New  bool  // the tree did not hold it before with the same size
 }
 
 // Select applies the limits to untracked files: it returns those that are left

@@ -58,7 +58,7 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 		return snapshot.Result{}, err
 	}
 	k.add = append(k.add, untracked...)
-	if err := m.repo.AddToIndex(ctx, k.index, k.add); err != nil {
+	if err := k.takeIn(); err != nil {
 		return snapshot.Result{}, err
 	}
 	tree, err := m.repo.WriteIndexTree(ctx, k.index)
@@ -66,6 +66,27 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 		return snapshot.Result{}, err
 	}
 	return snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(k.left)}, nil
+}
+
+// takeIn takes the files to add into the index; one by one where git refuses.
+func (k *making) takeIn() error {
+	err := k.repo.AddToIndex(k.ctx, k.index, k.add)
+	if err == nil {
+		return nil
+	}
+	if _, ok := snapshot.Refusal(err, k.add); !ok {
+		return err
+	}
+	for _, path := range k.add {
+		if err := k.repo.AddToIndex(k.ctx, k.index, []string{path}); err != nil {
+			reason, ok := snapshot.Refusal(err, []string{path})
+			if !ok {
+				return err
+			}
+			k.leave(path, reason)
+		}
+	}
+	return nil
 }
 
 // tracked puts the user's entries into the index and says which have to be
@@ -93,6 +114,12 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 			list = append(list, e.Entry)
 		}
 		stands, look := k.trackedOnDisk(e)
+		if git.CheckPath(e.Path) != nil {
+			if stands || look {
+				k.leave(e.Path, snapshot.BadName)
+			}
+			continue
+		}
 		if stands && e.Stage == 0 {
 			keep = append(keep, e.Entry)
 		}
@@ -207,6 +234,9 @@ func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]strin
 		}
 		if git.CheckPath(path) != nil {
 			k.leave(path, snapshot.BadName)
+			continue
+		}
+		if snapshot.IsRestoreTemp(filepath.Base(path)) {
 			continue
 		}
 		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))

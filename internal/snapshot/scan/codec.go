@@ -16,7 +16,7 @@ import (
 // Whatever is odd about it makes it count as lost.
 const (
 	tableMagic  = "turnback table"
-	tableFormat = 1
+	tableFormat = 2
 )
 
 func (s *Scanner) tablePath() string { return filepath.Join(s.dir, "table") }
@@ -64,6 +64,7 @@ func encode(t *table, idLen int) []byte {
 	e.stat(t.index.stat)
 	e.text(t.index.head)
 	e.b = append(e.b, t.rules[:]...)
+	e.b = append(e.b, t.modes[:]...)
 	e.text(t.tree)
 	e.node(t.root)
 	return binary.LittleEndian.AppendUint32(e.b, crc32.ChecksumIEEE(e.b))
@@ -110,6 +111,7 @@ func (e *encoder) entry(x *entry) {
 	e.b = append(e.b, byte(x.kind), x.flags)
 	e.stat(x.stat)
 	e.oid(x.id)
+	e.b = binary.AppendVarint(e.b, x.held)
 	e.uint(uint64(x.mode))
 	e.oid(x.idxID)
 	e.uint(uint64(x.idxMode))
@@ -142,6 +144,7 @@ func decode(data []byte, idLen int) (*table, error) {
 	t.index.stat = d.stat()
 	t.index.head = d.text()
 	copy(t.rules[:], d.take(len(t.rules)))
+	copy(t.modes[:], d.take(len(t.modes)))
 	t.tree = d.text()
 	t.root = d.node(nil, "")
 	if d.bad || len(d.b) != 0 {
@@ -200,6 +203,7 @@ func (d *decoder) stat() stat {
 
 func (d *decoder) node(parent *node, name string) *node {
 	n := &node{parent: parent, name: name, tree: d.oid()}
+	n.bad = parent != nil && parent.refuses(name)
 	n.dirty.Store(d.flag())
 	n.known, n.gone, n.young = d.flag(), d.flag(), d.flag()
 	n.listed, n.rules, n.nested = d.stat(), d.stat(), d.stat()
@@ -223,7 +227,7 @@ func (d *decoder) entry(n *node) entry {
 	e := entry{name: d.text()}
 	e.kind, e.flags = kind(d.byte()), d.byte()
 	e.stat = d.stat()
-	e.id, e.mode = d.oid(), uint32(d.uint())
+	e.id, e.held, e.mode = d.oid(), d.int(), uint32(d.uint())
 	e.idxID, e.idxMode = d.oid(), uint32(d.uint())
 	if d.flag() {
 		e.dir = d.node(n, e.name)

@@ -9,3 +9,6 @@ import (
 
 // isGone tells whether err says that no directory stands at a path.
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// isClosed tells whether err says that what stands at a path cannot be had.
+func isClosed(err error) bool { return errors.Is(err, fs.ErrPermission) }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,10 +38,14 @@ var _ snapshot.Maker = (*Scanner)(nil)
 // table is what is known from earlier looks.
 type table struct {
 	root  *node
-	index indexKey          // which user's index the tracked flags are from
-	rules [sha256.Size]byte // of the ignore rules outside the tree
-	tree  string            // what the last Make returned; empty: none; unheld: it failed
+	index indexKey // which user's index the tracked flags are from
+	rules digest   // of the ignore rules outside the tree
+	modes digest   // of the settings that say what a file on disk means; zero: none yet
+	tree  string   // what the last Make returned; empty: none; unheld: it failed
 }
+
+// digest is of settings.
+type digest [sha256.Size]byte
 
 // unheld stands for a tree that no ref can hold.
 const unheld = "none"
@@ -71,12 +76,13 @@ func (s *Scanner) Make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	if s.table == nil {
 		s.table = s.load()
 	}
+	s.removeTempIndexes()
 	res, err := s.make(ctx, r)
 	s.unsaved = true
 	if err != nil {
 		// What was stored need not be stored again. But nothing holds it yet, and
 		// ignore files that changed may have been seen without being acted on.
-		s.table.tree, s.table.rules = unheld, [sha256.Size]byte{}
+		s.table.tree, s.table.rules = unheld, digest{}
 		return snapshot.Result{}, err
 	}
 	return res, nil
@@ -111,13 +117,14 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 	settings := s.readSettings(ctx)
 	p, walkErr := s.walkAll(ctx, r)
-	rules, err := settings()
+	out, err := settings()
 	if err := errors.Join(walkErr, err); err != nil {
 		return nil, err
 	}
-	if p.newRules || rules != s.table.rules {
+	newModes := s.table.setModes(out.modes)
+	if p.newRules || newModes || out.rules != s.table.rules {
 		s.table.forgetVerdicts()
-		s.table.rules = rules
+		s.table.rules = out.rules
 		if p, err = s.walkAll(ctx, r); err != nil {
 			return nil, err
 		}
@@ -133,6 +140,18 @@ func (s *Scanner) walkAll(ctx context.Context, r snapshot.Request) (*pass, error
 // forgetVerdicts makes git judge every untracked path again.
 func (t *table) forgetVerdicts() {
 	t.root.each(func(_ *node, e *entry) { e.clear(fJudged | fIgnored) })
+}
+
+// setModes takes note of the settings that say what a file on disk means. It
+// tells whether they are others than before; then every file is looked at again.
+func (t *table) setModes(modes digest) bool {
+	old := t.modes
+	t.modes = modes
+	if old == modes || old == (digest{}) {
+		return false
+	}
+	t.root.each(func(_ *node, e *entry) { e.clear(fClean) })
+	return true
 }
 
 // syncTracked reads the user's index again when it is another than before.
@@ -183,38 +202,43 @@ func (s *Scanner) asInHead(ctx context.Context, head git.Head, entries []git.Ind
 	return nil
 }
 
-// readSettings starts reading what decides about ignored files and lives
-// outside the tree; the result gives a digest of it.
-func (s *Scanner) readSettings(ctx context.Context) func() ([sha256.Size]byte, error) {
+// outside is what lives outside the tree and has a say in what is in it.
+type outside struct {
+	rules digest // decides about ignored files
+	modes digest // decides about what is stored of a file
+}
+
+// readSettings starts reading what lives outside the tree; the result gives it.
+func (s *Scanner) readSettings(ctx context.Context) func() (outside, error) {
 	type answer struct {
-		sum [sha256.Size]byte
+		out outside
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		sum, err := s.outsideRules(ctx)
-		done <- answer{sum, err}
+		out, err := s.outsideRules(ctx)
+		done <- answer{out, err}
 	}()
-	return func() ([sha256.Size]byte, error) {
+	return func() (outside, error) {
 		a := <-done
-		return a.sum, a.err
+		return a.out, a.err
 	}
 }
 
-func (s *Scanner) outsideRules(ctx context.Context) (sum [sha256.Size]byte, err error) {
-	set, err := s.repo.Settings(ctx, `^core\.(excludesfile|ignorecase|filemode|symlinks|precomposeunicode)$`)
+func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
+	set, err := s.repo.Settings(ctx, `^core\.(excludesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
 	if err != nil {
-		return sum, err
+		return out, err
 	}
+	out.modes = sumOf(set, "core.filemode", "core.symlinks", "core.autocrlf", "core.eol")
 	h := sha256.New()
-	for _, k := range []string{"core.ignorecase", "core.filemode", "core.symlinks", "core.precomposeunicode"} {
-		fmt.Fprintf(h, "%s=%q\n", k, set[k])
-	}
+	rules := sumOf(set, "core.ignorecase", "core.filemode", "core.symlinks", "core.precomposeunicode")
+	h.Write(rules[:])
 	excludes, named := set["core.excludesfile"]
 	if !named {
 		excludes = s.defaultExcludes()
 	}
-	for _, path := range []string{filepath.Join(s.repo.CommonDir, "info", "exclude"), s.expandHome(excludes)} {
+	for _, path := range []string{filepath.Join(s.repo.CommonDir, "info", "exclude"), s.excludesPath(ctx, excludes)} {
 		data, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			data = []byte(err.Error())
@@ -222,8 +246,18 @@ func (s *Scanner) outsideRules(ctx context.Context) (sum [sha256.Size]byte, err 
 		fmt.Fprintf(h, "%q %d\n", path, len(data))
 		h.Write(data)
 	}
+	h.Sum(out.rules[:0])
+	return out, nil
+}
+
+func sumOf(set map[string]string, keys ...string) (sum digest) {
+	h := sha256.New()
+	for _, k := range keys {
+		v, there := set[k]
+		fmt.Fprintf(h, "%s=%t %q\n", k, there, v)
+	}
 	h.Sum(sum[:0])
-	return sum, nil
+	return sum
 }
 
 // defaultExcludes is where git looks for the user's ignore file.
@@ -234,21 +268,18 @@ func (s *Scanner) defaultExcludes() string {
 	return filepath.Join(s.env("HOME"), ".config", "git", "ignore")
 }
 
-func (s *Scanner) expandHome(path string) string {
-	if rest, ok := cutHome(path); ok {
-		return filepath.Join(s.env("HOME"), rest)
+// excludesPath is the file that core.excludesFile means. Git knows whose home
+// "~name" is, and where "%(prefix)" lies.
+func (s *Scanner) excludesPath(ctx context.Context, path string) string {
+	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%") {
+		if at, err := s.repo.PathSetting(ctx, "core.excludesFile"); err == nil {
+			path = at
+		}
 	}
 	if !filepath.IsAbs(path) {
 		return filepath.Join(s.repo.Worktree, path)
 	}
 	return path
-}
-
-func cutHome(path string) (string, bool) {
-	if len(path) >= 2 && path[:2] == "~/" {
-		return path[2:], true
-	}
-	return "", false
 }
 
 func (s *Scanner) abs(path string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,7 +89,7 @@ func (p *pass) usable(list []work) []work {
 		}
 		kept = append(kept, w)
 		if !w.tracked && w.kind == regular {
-			candidates = append(candidates, snapshot.Candidate{Path: w.path, Size: w.stat.size, New: true})
+			candidates = append(candidates, snapshot.Candidate{Path: w.path, Size: w.stat.size, New: w.grew})
 		}
 	}
 	out := map[string]string{}
@@ -119,7 +118,7 @@ func (p *pass) unusable(w work) string {
 	if w.kind != regular {
 		return ""
 	}
-	if err := readable(p.s.abs(w.path)); errors.Is(err, fs.ErrPermission) {
+	if err := readable(p.s.abs(w.path)); isClosed(err) {
 		return snapshot.Unreadable
 	}
 	return ""
@@ -159,6 +158,7 @@ func (p *pass) takeKnown(list []work) ([]work, error) {
 			continue
 		}
 		w.at.take(e, e.idxMode, e.idxID)
+		e.held = w.stat.size
 		p.settle(e, w.stat, p.began)
 	}
 	return kept, nil
@@ -179,7 +179,9 @@ func (p *pass) checkRoom(list []work) error {
 	}
 	var fresh int64
 	for _, w := range list {
-		fresh += w.stat.size
+		if w.grew {
+			fresh += w.stat.size
+		}
 	}
 	return snapshot.CheckRoom(p.s.repo.CommonDir, fresh)
 }
@@ -208,9 +210,9 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 		}
 	}
 	began := p.s.now().UnixNano()
-	bad := map[string]string{}
-	repo := p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
-	if err := add(p.ctx, repo, index, paths, bad); err != nil {
+	a := &adding{ctx: p.ctx, s: p.s, index: index, bad: map[string]string{}}
+	a.repo = p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
+	if err := a.add(paths); err != nil {
 		return nil, err
 	}
 	stored, err := p.s.repo.IndexEntries(p.ctx, index)
@@ -223,7 +225,7 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	}
 	var again []work
 	for _, w := range list {
-		if reason := bad[w.path]; reason != "" {
+		if reason := a.bad[w.path]; reason != "" {
 			p.leaveFile(w, reason)
 			continue
 		}
@@ -244,6 +246,7 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 		return false
 	}
 	w.at.take(e, ie.Mode, parseOID(ie.ID))
+	e.held = w.stat.size
 	k, st, err := lstat(p.s.abs(w.path))
 	if err != nil || k == absent {
 		e.clear(fClean)
@@ -258,56 +261,83 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 	return false
 }
 
-// add takes paths into the private index. A path that git cannot take costs
+// adding takes paths into a private index. A path that git cannot take costs
 // only itself: it is named in bad.
-func add(ctx context.Context, repo *git.Repo, index string, paths []string, bad map[string]string) error {
-	err := repo.AddToIndex(ctx, index, paths)
+type adding struct {
+	ctx    context.Context
+	s      *Scanner
+	repo   *git.Repo // patient enough for the batch
+	index  string
+	bad    map[string]string
+	proved bool // the store was seen to work
+}
+
+func (a *adding) add(paths []string) error {
+	err := a.repo.AddToIndex(a.ctx, a.index, paths)
 	if err == nil || len(paths) == 0 {
 		return err
 	}
-	reason, ok := refusal(err)
+	reason, ok := snapshot.Refusal(err, paths)
 	if !ok {
 		return err
 	}
+	if reason == snapshot.NotStorable && !a.proved {
+		if a.s.probe(a.ctx) != nil {
+			return err
+		}
+		a.proved = true
+	}
 	if len(paths) == 1 {
-		bad[paths[0]] = reason
+		a.bad[paths[0]] = reason
 		return nil
 	}
 	half := len(paths) / 2
-	if err := add(ctx, repo, index, paths[:half], bad); err != nil {
+	if err := a.add(paths[:half]); err != nil {
 		return err
 	}
-	return add(ctx, repo, index, paths[half:], bad)
+	return a.add(paths[half:])
 }
 
-// refusal tells whether git refused because of a single path, and for which
-// reason; a store that cannot be written, or a git that hangs, is no such thing.
-func refusal(err error) (string, bool) {
-	var e *git.Error
-	if !errors.As(err, &e) || e.Code != 128 && e.Code != 1 {
-		return "", false
+// probe tells what is wrong with git or the store when it is neither that a
+// private index can be written, nor that a file can be put where objects are.
+func (s *Scanner) probe(ctx context.Context) error {
+	index, done, err := s.tempIndex()
+	if err != nil {
+		return err
 	}
-	said := strings.ToLower(e.Stderr)
-	switch {
-	case strings.Contains(said, "no space left"), strings.Contains(said, "object database"), strings.Contains(said, "read-only file system"),
-		strings.Contains(said, "unable to write"), strings.Contains(said, "unable to create temporary file"), strings.Contains(said, "index.lock"):
-		return "", false
-	case strings.Contains(said, "filter"):
-		return snapshot.Filter, true
-	case strings.Contains(said, "invalid path"):
-		return snapshot.BadName, true
-	case strings.Contains(said, "permission denied"), strings.Contains(said, "unable to process path"), strings.Contains(said, "short read"),
-		strings.Contains(said, "input/output error"), strings.Contains(said, "unsupported file type"), strings.Contains(said, "is a directory"),
-		strings.Contains(said, "symbolic link"):
-		return snapshot.Unreadable, true
+	defer done()
+	if err := s.repo.AddToIndex(ctx, index, nil); err != nil {
+		return err
 	}
-	return "", false
+	some := git.Entry{Path: "probe", Mode: modeGitlink, ID: strings.Repeat("1", 2*s.repo.IDLen)}
+	if err := s.repo.SetIndexEntries(ctx, index, []git.Entry{some}); err != nil {
+		return err
+	}
+	// The name is one that git removes by itself, should this be killed here.
+	f, err := os.CreateTemp(filepath.Join(s.repo.CommonDir, "objects"), "tmp_obj_")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("probe")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+const tempIndexPrefix = "index-"
+
+// removeTempIndexes removes what a save that was killed left behind.
+func (s *Scanner) removeTempIndexes() {
+	list, _ := os.ReadDir(s.dir)
+	for _, d := range list {
+		if number, ok := strings.CutPrefix(d.Name(), tempIndexPrefix); ok && d.IsDir() && number != "" && strings.Trim(number, "0123456789") == "" {
+			_ = os.RemoveAll(filepath.Join(s.dir, d.Name()))
+		}
+	}
 }
 
 // tempIndex gives the path of a private index that does not exist yet; done
 // removes it and what git may have left beside it.
 func (s *Scanner) tempIndex() (path string, done func(), err error) {
-	dir, err := os.MkdirTemp(s.dir, "index-")
+	dir, err := os.MkdirTemp(s.dir, tempIndexPrefix)
 	if err != nil {
 		return "", nil, fmt.Errorf("make a private index: %w", err)
 	}

@@ -61,6 +61,7 @@ type entry struct {
 	stat    stat
 	id      oid
 	idxID   oid
+	held    int64 // bytes that the file had when id was taken from the disk; else -1
 	mode    uint32
 	idxMode uint32
 	kind    kind
@@ -81,6 +82,7 @@ type node struct {
 	dirty   atomic.Bool
 	known   bool // was read before
 	gone    bool // is absent, and its entries say so
+	bad     bool // its path is one that no tree may hold
 	listed  stat // of the folder when its names were read; zero: not to be relied on
 	rules   stat // the .gitignore here; zero: none
 	young   bool // rules was so young that a later change may look the same
@@ -109,11 +111,14 @@ func (n *node) get(name string) *entry {
 // below gives e's node, made if need be.
 func (n *node) below(e *entry) *node {
 	if e.dir == nil {
-		e.dir = &node{parent: n, name: e.name}
+		e.dir = &node{parent: n, name: e.name, bad: n.refuses(e.name)}
 		e.dir.touch()
 	}
 	return e.dir
 }
+
+// refuses tells whether no tree may hold an entry of that name in n.
+func (n *node) refuses(name string) bool { return n.bad || git.CheckName(name) != nil }
 
 // touch marks n and all above as having another tree than before. Where one is
 // dirty, all above are, or are about to be.
@@ -140,7 +145,7 @@ func join(dir, name string) string {
 // take puts mode and id of e into the tree.
 func (n *node) take(e *entry, mode uint32, id oid) {
 	if !e.has(fInTree) || e.mode != mode || e.id != id {
-		e.mode, e.id = mode, id
+		e.mode, e.id, e.held = mode, id, -1
 		e.set(fInTree)
 		n.touch()
 	}
@@ -155,10 +160,10 @@ func (n *node) drop(e *entry) {
 }
 
 // keepIndexEntry gives e the user's index entry in the tree, or nothing where it
-// has none: what is on disk cannot be had.
+// has none, or none that a tree may hold: what is on disk cannot be had.
 func (n *node) keepIndexEntry(e *entry) {
 	e.clear(fClean)
-	if e.has(fTracked) && !e.has(fConflict) {
+	if e.has(fTracked) && !e.has(fConflict) && !n.refuses(e.name) {
 		n.take(e, e.idxMode, e.idxID)
 		return
 	}
@@ -167,16 +172,22 @@ func (n *node) keepIndexEntry(e *entry) {
 
 // setTracked replaces what is known of the user's index.
 func (n *node) setTracked(entries []git.IndexEntry) {
-	n.each(func(at *node, e *entry) {
-		if e.has(fTracked) {
-			e.clear(fTracked | fSkip | fConflict | fAssume | fJudged | fIgnored)
+	n.each(func(_ *node, e *entry) {
+		if e.has(fConflict) {
 			e.idxID, e.idxMode = oid{}, 0
 		}
+		e.clear(fTracked | fSkip | fConflict | fAssume)
 	})
 	n.resetTracked()
 	for i := range entries {
 		n.track(&entries[i])
 	}
+	n.each(func(_ *node, e *entry) {
+		if !e.has(fTracked) && e.idxMode != 0 {
+			e.clear(fClean | fJudged | fIgnored)
+			e.idxID, e.idxMode = oid{}, 0
+		}
+	})
 }
 
 func (n *node) resetTracked() {
@@ -199,10 +210,12 @@ func (n *node) track(ie *git.IndexEntry) {
 			continue
 		}
 		e.set(fTracked)
+		e.clear(fJudged | fIgnored)
 		if ie.Stage != 0 {
 			e.set(fConflict)
+			e.clear(fClean)
 		}
-		e.idxID, e.idxMode = parseOID(ie.ID), ie.Mode
+		e.stage(ie.Mode, parseOID(ie.ID))
 		if ie.SkipWorktree {
 			e.set(fSkip)
 		}
@@ -211,6 +224,16 @@ func (n *node) track(ie *git.IndexEntry) {
 		}
 		return
 	}
+}
+
+// stage notes what the user's index has for e. It has a say in what is made of
+// the file: its executable bit where the file system's do not count, its line
+// ends. So the file is looked at again, unless the tree has that very entry.
+func (e *entry) stage(mode uint32, id oid) {
+	if (e.idxMode != mode || e.idxID != id) && (!e.has(fInTree) || e.mode != mode || e.id != id) {
+		e.clear(fClean)
+	}
+	e.idxMode, e.idxID = mode, id
 }
 
 // each calls f for every entry at any depth.

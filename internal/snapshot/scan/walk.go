@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +50,7 @@ type work struct {
 	stat    stat
 	kind    kind
 	tracked bool
+	grew    bool // the tree did not hold it, or with another size
 }
 
 func (p *pass) leave(path, reason string) {
@@ -68,7 +68,12 @@ func (p *pass) walk(roots []*node) error {
 	for _, n := range roots {
 		path := n.path()
 		var st stat
-		if _, st, err = lstat(p.s.abs(path)); err != nil {
+		if _, st, err = lstat(p.s.abs(path)); isClosed(err) && n.parent != nil {
+			err = nil
+			w.close(n, path)
+			continue
+		}
+		if err != nil {
 			break
 		}
 		if err = w.spawn(n, path, st); err != nil {
@@ -129,9 +134,8 @@ func (w walker) dir(n *node, path string, st stat) error {
 	list, err := w.read(n, path, st)
 	switch {
 	case err == nil:
-	case errors.Is(err, fs.ErrPermission) && n.parent != nil:
-		w.leave(path, snapshot.Unreadable)
-		n.each(func(at *node, e *entry) { at.keepIndexEntry(e) })
+	case isClosed(err) && n.parent != nil:
+		w.close(n, path)
 		return nil
 	case isGone(err) && n.parent != nil:
 		w.vanish(n, path)
@@ -168,6 +172,17 @@ func (w walker) dir(n *node, path string, st stat) error {
 		}
 	}
 	return nil
+}
+
+// close takes note that n cannot be read.
+func (w walker) close(n *node, path string) {
+	w.leave(path, snapshot.Unreadable)
+	n.each(func(at *node, e *entry) {
+		at.keepIndexEntry(e)
+		if e.has(fTracked) && at.refuses(e.name) {
+			w.leave(join(at.path(), e.name), snapshot.BadName)
+		}
+	})
 }
 
 // descends tells whether what is below e belongs to the work tree: there is
@@ -275,6 +290,9 @@ func (w walker) lost(n *node, e *entry, path string) bool {
 		w.vanish(e.dir, join(path, e.name))
 	}
 	switch {
+	case e.has(fTracked) && (e.idxMode == modeGitlink || e.has(fSkip)) && n.refuses(e.name):
+		w.leave(join(path, e.name), snapshot.BadName)
+		n.drop(e)
 	case e.has(fTracked) && e.idxMode == modeGitlink:
 		w.leave(join(path, e.name), snapshot.Submodule)
 		n.take(e, e.idxMode, e.idxID)
@@ -293,17 +311,17 @@ func (w walker) vanish(n *node, path string) {
 	}
 	n.known, n.rules = false, stat{}
 	kept := n.entries[:0]
-	modules := false
+	told := false // there is something to be left out each time
 	for i := range n.entries {
 		e := n.entries[i]
 		if w.lost(n, &e, path) {
-			modules = modules || e.idxMode == modeGitlink || (e.dir != nil && !e.dir.gone)
+			told = told || e.idxMode == modeGitlink || e.has(fSkip) && n.refuses(e.name) || (e.dir != nil && !e.dir.gone)
 			kept = append(kept, e)
 		}
 	}
 	clear(n.entries[len(kept):])
 	n.entries = kept
-	n.gone = !modules
+	n.gone = !told
 }
 
 // present brings e up to f, which stands on disk.
@@ -322,7 +340,7 @@ func (w walker) present(n *node, e *entry, f *found, dir string) {
 		w.presentDir(n, e, path)
 	case special:
 		if e.has(fTracked) {
-			w.leave(path, snapshot.NotRegular)
+			w.leaveTracked(n, e, path, snapshot.NotRegular)
 		}
 		n.keepIndexEntry(e)
 	default:
@@ -330,10 +348,19 @@ func (w walker) present(n *node, e *entry, f *found, dir string) {
 	}
 }
 
+// leaveTracked leaves out a tracked path of which the index's entry is kept,
+// unless its name is the worse reason.
+func (w walker) leaveTracked(n *node, e *entry, path, reason string) {
+	if n.refuses(e.name) {
+		reason = snapshot.BadName
+	}
+	w.leave(path, reason)
+}
+
 func (w walker) presentDir(n *node, e *entry, path string) {
 	if e.has(fTracked) && e.idxMode == modeGitlink {
-		w.leave(path, snapshot.Submodule)
-		n.take(e, e.idxMode, e.idxID)
+		w.leaveTracked(n, e, path, snapshot.Submodule)
+		n.keepIndexEntry(e)
 		return
 	}
 	n.drop(e)
@@ -356,6 +383,8 @@ func (w walker) presentFile(n *node, e *entry, f *found, path string) {
 	switch {
 	case e.has(fTracked):
 		w.candidate(n, e, path)
+	case snapshot.IsRestoreTemp(e.name):
+		n.drop(e)
 	case !e.has(fJudged):
 		w.ask(place{n, e.name, path})
 	case e.has(fIgnored):
@@ -387,8 +416,9 @@ func (p *pass) candidate(n *node, e *entry, path string) {
 	if e.has(fClean) && e.has(fInTree) {
 		return
 	}
+	grew := !e.has(fInTree) || e.held != e.stat.size
 	p.mu.Lock()
-	p.changed = append(p.changed, work{place: place{n, e.name, path}, stat: e.stat, kind: e.kind, tracked: !untracked})
+	p.changed = append(p.changed, work{place: place{n, e.name, path}, stat: e.stat, kind: e.kind, tracked: !untracked, grew: grew})
 	p.mu.Unlock()
 }
 

@@ -1,0 +1,346 @@
+package snapshot_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
+	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/testutil/gittest"
+)
+
+// settled makes the scanner take all files on disk for old enough that equal
+// stat data prove them unchanged.
+func (b *bench) settled() {
+	b.clock = func() time.Time { return time.Now().Add(time.Minute) }
+	b.scan = b.newScan()
+}
+
+// make is one Make of the scanner alone.
+func (b *bench) make(t *testing.T) snapshot.Result {
+	t.Helper()
+	res, err := b.scan.Make(t.Context(), b.request(t.Context(), t))
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return res
+}
+
+// wantOut fails unless res left out just these paths, each "path: reason".
+func wantOut(t *testing.T, res snapshot.Result, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, l := range res.LeftOut {
+		got = append(got, l.Path+": "+l.Reason)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		t.Errorf("left out (- want, + got):\n%s", diff)
+	}
+}
+
+// wantPaths fails unless the tree of res holds just these paths.
+func (b *bench) wantPaths(t *testing.T, res snapshot.Result, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, e := range b.list(t.Context(), t, res.Tree) {
+		got = append(got, e.Path)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths in the tree (- want, + got):\n%s", diff)
+	}
+}
+
+func TestFileThatGitCannotStoreIsLeftOut(t *testing.T) {
+	for name, encoding := range map[string]string{"no byte order mark": "UTF-16", "unknown encoding": "NOPE"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+			b.Write(".gitattributes", "*.u16 text working-tree-encoding="+encoding+"\n")
+			b.WriteAll(map[string]string{"bad.u16": "abc", "two.u16": "abc", "ok": "ok\n"})
+			res := b.compare(t.Context(), t)
+			wantOut(t, res, "bad.u16: git cannot store it", "two.u16: git cannot store it")
+			b.wantPaths(t, res, ".gitattributes", "a", "ok")
+			b.settled()
+			b.make(t)
+			// Now the bad ones are all that is to be stored.
+			wantOut(t, b.compare(t.Context(), t), "bad.u16: git cannot store it", "two.u16: git cannot store it")
+		})
+	}
+}
+
+func TestNameOfAFileIsNoWordOfGit(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	b.Write(".gitattributes", "*.u16 text working-tree-encoding=UTF-16\n")
+	b.Write("object database/No space left.u16", "abc")
+	b.Write("filter.u16", "abc")
+	wantOut(t, b.compare(t.Context(), t), "filter.u16: git cannot store it", "object database/No space left.u16: git cannot store it")
+}
+
+func TestGitThatTakesNothingFailsTheSave(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	bin := t.TempDir()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\ncase \" $* \" in *' update-index --add '*) echo 'fatal: strange' >&2; exit 128;; esac\nexec '" + real + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g, err := git.Find(t.Context(), git.FindOptions{Env: append([]string{"PATH=" + bin + ":" + os.Getenv("PATH")}, b.Env()[1:]...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.repo = b.repo.With(g)
+	b.scan = b.newScan()
+	b.Write("new", "n\n")
+	res, err := b.scan.Make(t.Context(), b.request(t.Context(), t))
+	if err == nil || !strings.Contains(err.Error(), "strange") {
+		t.Fatalf("saved with a git that takes no file: %v, %v", res, err)
+	}
+}
+
+func TestTrackedNameThatCouldBeDotGitIsLeftOut(t *testing.T) {
+	bad := ".g\u200cit"
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", "d/b": "2\n"}))
+	blob := b.Git("rev-parse", "HEAD:a")
+	commit := b.Git("rev-parse", "HEAD")
+	track := func(mode, id, path string) { b.Git("update-index", "--add", "--cacheinfo", mode+","+id+","+path) }
+	track("100644", blob, bad+"/f")
+	track("100644", blob, "d/"+bad)
+	track("100644", blob, bad+"/kept")
+	track("160000", commit, "d/sub/"+bad)
+	b.Git("update-index", "--skip-worktree", bad+"/kept")
+
+	t.Log("nothing of it on disk")
+	want := []string{bad + "/kept: name not allowed", "d/sub/" + bad + ": name not allowed"}
+	res := b.compare(t.Context(), t)
+	wantOut(t, res, want...)
+	b.wantPaths(t, res, "a", "d/b")
+	wantOut(t, b.compare(t.Context(), t), want...)
+
+	t.Log("on disk")
+	b.WriteAll(map[string]string{bad + "/f": "x\n", "d/" + bad: "y\n", "new/" + bad + "/u": "z\n"})
+	want = []string{bad + "/f: name not allowed", bad + "/kept: name not allowed", "d/" + bad + ": name not allowed", "d/sub/" + bad + ": name not allowed", "new/" + bad + "/u: name not allowed"}
+	slices.Sort(want)
+	res = b.compare(t.Context(), t)
+	wantOut(t, res, want...)
+	b.wantPaths(t, res, "a", "d/b")
+
+	t.Log("after a restart")
+	if err := b.scan.Persist(); err != nil {
+		t.Fatal(err)
+	}
+	b.settled()
+	wantOut(t, b.compare(t.Context(), t), want...)
+
+	t.Log("something else in its place")
+	b.Remove("d/" + bad)
+	if err := unix.Mkfifo(b.Path("d/"+bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantOut(t, b.compare(t.Context(), t), want...)
+}
+
+func TestFolderWithAPathTooLongIsLeftOut(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	deep := makeDeep(t, b.Root)
+	res := b.make(t)
+	if len(res.LeftOut) == 0 {
+		t.Fatal("nothing is left out")
+	}
+	for _, l := range res.LeftOut {
+		if l.Reason != snapshot.Unreadable || !strings.HasPrefix(deep+"/", l.Path+"/") && !strings.HasPrefix(l.Path, strings.Repeat("d", 200)) {
+			t.Errorf("left out: %.40q…: %s", l.Path, l.Reason)
+		}
+	}
+	paths := map[string]bool{}
+	for _, e := range b.list(t.Context(), t, res.Tree) {
+		paths[e.Path] = true
+	}
+	if !paths["a"] || !paths[strings.Repeat("d", 200)+"/f"] {
+		t.Errorf("the tree lacks what can be read: %d paths", len(paths))
+	}
+	b.Write("a", "2\n")
+	if again := b.make(t); !cmp.Equal(again.LeftOut, res.LeftOut) || again.Tree == res.Tree {
+		t.Errorf("the next save: tree %s after %s, %d paths left out after %d", again.Tree, res.Tree, len(again.LeftOut), len(res.LeftOut))
+	}
+}
+
+// makeDeep makes 25 folders of 200 letters one in the other, a file and a link
+// in each, and returns the path of the innermost.
+func makeDeep(t *testing.T, root string) string {
+	t.Helper()
+	name := strings.Repeat("d", 200)
+	fds := []int{}
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	for range 25 {
+		if err != nil {
+			break
+		}
+		fds = append(fds, fd)
+		if err = unix.Mkdirat(fd, name, 0o755); err != nil {
+			break
+		}
+		if fd, err = unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY, 0); err != nil {
+			break
+		}
+		file, openErr := unix.Openat(fd, "f", unix.O_CREAT|unix.O_WRONLY, 0o644)
+		err = errors.Join(openErr, unix.Close(file), unix.Symlinkat("f", fd, "l"))
+	}
+	fds = append(fds, fd)
+	if err != nil {
+		t.Fatalf("make a deep folder: %v", err)
+	}
+	t.Cleanup(func() {
+		for i := len(fds) - 1; i >= 0; i-- {
+			if i > 0 {
+				_ = unix.Unlinkat(fds[i], "f", 0)
+				_ = unix.Unlinkat(fds[i], "l", 0)
+			}
+			_ = unix.Unlinkat(fds[i], name, unix.AT_REMOVEDIR)
+			_ = unix.Close(fds[i])
+		}
+	})
+	return strings.TrimSuffix(strings.Repeat(name+"/", 25), "/")
+}
+
+func TestModeThatChangesOnlyInTheIndexIsSeen(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", "b": "2\n"}))
+	b.Git("config", "core.fileMode", "false")
+	b.settled()
+	b.compare(t.Context(), t)
+	b.Git("update-index", "--chmod=+x", "a")
+	b.compare(t.Context(), t)
+	b.Git("rm", "-q", "--cached", "a")
+	b.compare(t.Context(), t)
+}
+
+func TestContentOfTheIndexDecidesAboutLineEnds(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	b.Git("config", "core.autocrlf", "true")
+	b.Write("dos", "1\r\n")
+	b.settled()
+	b.compare(t.Context(), t)
+	b.Git("-c", "core.autocrlf=false", "add", "dos")
+	b.compare(t.Context(), t)
+	b.Git("rm", "-q", "--cached", "dos")
+	b.compare(t.Context(), t)
+}
+
+func TestSettingsThatChangeAreSeen(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", "b": "2\n"}))
+	b.Git("config", "core.fileMode", "false")
+	b.Chmod("a", 0o755)
+	b.settled()
+	first := b.compare(t.Context(), t)
+	b.Git("config", "core.fileMode", "true")
+	if second := b.compare(t.Context(), t); second.Tree == first.Tree {
+		t.Error("the executable bit is not seen")
+	}
+	if err := b.scan.Persist(); err != nil {
+		t.Fatal(err)
+	}
+	b.settled()
+	b.Git("config", "core.fileMode", "false")
+	b.compare(t.Context(), t)
+}
+
+func TestIgnoreFileInANamedHome(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	rules := filepath.Join(b.Home, "rules")
+	me, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(me.HomeDir, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Git("config", "core.excludesFile", "~"+me.Username+"/"+rel)
+	b.Write("ig", "x\n")
+	b.settled()
+	b.compare(t.Context(), t)
+	if err := os.WriteFile(rules, []byte("ig\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPaths(t, b.compare(t.Context(), t), "a")
+}
+
+func TestFileThatIsLookedAtAgainIsNotNew(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	b.limits = snapshot.Limits{MaxUntracked: 2000, MaxNewUntracked: 2000}
+	b.WriteAll(map[string]string{"u1": strings.Repeat("1", 900), "u2": strings.Repeat("2", 900)})
+	b.settled()
+	wantOut(t, b.make(t))
+	b.Write("u3", strings.Repeat("3", 900))
+	wantOut(t, b.make(t))
+	if err := b.scan.Persist(); err != nil {
+		t.Fatal(err)
+	}
+	b.settled()
+	for _, name := range []string{"u1", "u2", "u3"} {
+		if err := os.Chtimes(b.Path(name), time.Time{}, time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := b.make(t)
+	wantOut(t, res)
+	b.wantPaths(t, res, "a", "u1", "u2", "u3")
+	for _, name := range []string{"u1", "u2", "u3"} {
+		b.Write(name, strings.Repeat("n", 901))
+	}
+	wantOut(t, b.make(t), "u1: too much new")
+}
+
+func TestLeftoversOfAKilledSaveGo(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	for _, name := range []string{"index-123/index.lock", "index-mine/x", "index-4", "newest.json"} {
+		b.Write(".git/turnback/"+name, "")
+	}
+	b.make(t)
+	var got []string
+	list, err := os.ReadDir(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list {
+		got = append(got, d.Name())
+	}
+	if diff := cmp.Diff([]string{"index-4", "index-mine", "newest.json"}, got); diff != "" {
+		t.Errorf("what is left (- want, + got):\n%s", diff)
+	}
+}
+
+func TestTemporaryFilesOfARestoreAreNotTaken(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", ".turnback-tracked-1": "t\n"}))
+	run := restore.Run{ID: "manual-3"}
+	b.WriteAll(map[string]string{
+		run.TempName(0): "x\n", "d/" + run.TempName(12): "x\n", "d/" + run.TempName(12) + "-old": "x\n",
+		".turnback-": "x\n", ".turnback-a": "x\n", ".turnback-a-b": "x\n", ".turnback-A-1": "x\n", ".turnback-a-1x": "x\n",
+		".turnback--1": "x\n", "x.turnback-a-1": "x\n", ".turnback-a-1/in": "x\n", ".turnback-a-1-new": "x\n",
+	})
+	b.Symlink("a", run.TempName(3))
+	want := []string{
+		".turnback-", ".turnback--1", ".turnback-A-1", ".turnback-a", ".turnback-a-1-new", ".turnback-a-1/in", ".turnback-a-1x", ".turnback-a-b",
+		".turnback-tracked-1", "a", "x.turnback-a-1",
+	}
+	res := b.compare(t.Context(), t)
+	wantOut(t, res)
+	b.wantPaths(t, res, want...)
+	b.settled()
+	b.wantPaths(t, b.compare(t.Context(), t), want...)
+	b.wantPaths(t, b.compare(t.Context(), t), want...)
+}
