@@ -79,7 +79,9 @@ type ShowCheckpointResult struct {
 	Checkpoint Checkpoint `json:"checkpoint"`
 	LeftOutAll []LeftOut  `json:"left_out_all"`
 	Transcript string     `json:"transcript,omitempty"`
-	Untrusted  bool       `json:"untrusted"`
+	// Interrupted is as in ListCheckpointsResult.
+	Interrupted string `json:"interrupted,omitempty"`
+	Untrusted   bool   `json:"untrusted"`
 }
 
 // CheckpointDiffParams are the parameters of checkpoint-diff. With neither N
@@ -91,9 +93,11 @@ type CheckpointDiffParams struct {
 	To       int      `json:"to,omitempty"`
 	Worktree bool     `json:"worktree,omitempty"` // compare N with the disk now
 	Paths    []string `json:"paths,omitempty"`    // literal, relative to the root
-	Stat     bool     `json:"stat,omitempty"`     // no hunks
-	Context  *int     `json:"context,omitempty"`  // 0 to 20, default 3
-	Binary   bool     `json:"binary,omitempty"`   // binary files as patches that git apply takes
+	// PathsBase64 are more paths, their bytes in base64: for those that are not UTF-8.
+	PathsBase64 []string `json:"paths_base64,omitempty"`
+	Stat        bool     `json:"stat,omitempty"`    // no hunks
+	Context     *int     `json:"context,omitempty"` // 0 to 20, default 3
+	Binary      bool     `json:"binary,omitempty"`  // binary files as patches that git apply takes
 }
 
 // FileDiff is one file of a diff.
@@ -116,26 +120,30 @@ type FileDiff struct {
 // diff, also when the patch was cut.
 type CheckpointDiffResult struct {
 	Pane
-	Subject   string     `json:"subject"` // "Checkpoint 2", "Checkpoints 1..3"
-	Against   string     `json:"against"` // "checkpoint 1", "HEAD 1a2b3c4", "the work tree now"
-	Files     []FileDiff `json:"files"`
-	Added     int        `json:"added"`
-	Deleted   int        `json:"deleted"`
-	Patch     string     `json:"patch,omitempty"`
-	PatchB64  string     `json:"patch_base64,omitempty"` // set when the patch is not UTF-8
-	Cut       bool       `json:"cut,omitempty"`
-	Note      string     `json:"note,omitempty"` // base of turn N was pruned
-	Untrusted bool       `json:"untrusted"`
+	Subject  string     `json:"subject"` // "Checkpoint 2", "Checkpoints 1..3"
+	Against  string     `json:"against"` // "checkpoint 1", "HEAD 1a2b3c4", "the work tree now"
+	Files    []FileDiff `json:"files"`
+	Added    int        `json:"added"`
+	Deleted  int        `json:"deleted"`
+	Patch    string     `json:"patch,omitempty"`
+	PatchB64 string     `json:"patch_base64,omitempty"` // set when the patch is not UTF-8
+	Cut      bool       `json:"cut,omitempty"`
+	Note     string     `json:"note,omitempty"` // base of turn N was pruned
+	// Interrupted is as in ListCheckpointsResult.
+	Interrupted string `json:"interrupted,omitempty"`
+	Untrusted   bool   `json:"untrusted"`
 }
 
 // RestoreCheckpointParams are the parameters of restore-checkpoint.
 type RestoreCheckpointParams struct {
 	Place
-	N      int      `json:"n"`
-	Paths  []string `json:"paths,omitempty"`
-	DryRun bool     `json:"dry_run,omitempty"`
-	Force  bool     `json:"force,omitempty"` // also while an agent works in the tree
-	Here   bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+	N     int      `json:"n"`
+	Paths []string `json:"paths,omitempty"`
+	// PathsBase64 are more paths, their bytes in base64: for those that are not UTF-8.
+	PathsBase64 []string `json:"paths_base64,omitempty"`
+	DryRun      bool     `json:"dry_run,omitempty"`
+	Force       bool     `json:"force,omitempty"` // also while an agent works in the tree
+	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
 }
 
 // FinishRestoreParams are the parameters of continue-restore and abort-restore.
@@ -184,6 +192,8 @@ type SaveCheckpointParams struct {
 type SaveCheckpointResult struct {
 	Pane
 	Checkpoint Checkpoint `json:"checkpoint"`
+	// Interrupted is as in ListCheckpointsResult.
+	Interrupted string `json:"interrupted,omitempty"`
 }
 
 // DropCheckpointsParams are the parameters of drop-checkpoints.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 )
 
 // MaxBody is the largest request body that the daemon reads, in bytes.
@@ -21,8 +22,9 @@ const NDJSON = "application/x-ndjson"
 // Client calls the verbs of a daemon that listens. It starts none; package
 // connect does. It may be used by several goroutines at once.
 type Client struct {
-	socket Socket
-	http   *http.Client
+	socket   Socket
+	http     *http.Client
+	patience time.Duration // how long the daemon may be silent
 }
 
 // NewClient makes a client of the daemon at s. It connects at each call.
@@ -39,7 +41,15 @@ func NewClient(s Socket) *Client {
 		DisableKeepAlives:  true,
 		DisableCompression: true,
 	}
-	return &Client{socket: s, http: &http.Client{Transport: transport}}
+	return &Client{socket: s, http: &http.Client{Transport: transport}, patience: defaultPatience}
+}
+
+// Patient is c with another bound on how long a daemon may give no sign of life
+// in a call; a daemon gives one every few seconds. Without it that is 45 s.
+func (c *Client) Patient(patience time.Duration) *Client {
+	other := *c
+	other.patience = patience
+	return &other
 }
 
 // Socket is where the client finds its daemon.
@@ -49,7 +59,8 @@ func (c *Client) Socket() Socket { return c.socket }
 // decoded into result (nil: thrown away). With progress the daemon tells how far
 // it is, from this goroutine. A verb's failure is an *Error, as it came.
 // ErrNotListening and ErrUnreachable mean that nothing was done; a daemon that
-// goes away in the middle of the call is an *Error with CodeNoDaemon.
+// goes away in the middle of the call is an *Error with CodeNoDaemon; one that
+// is silent for too long is an *Error with CodeTimeout, and ErrSilent.
 func (c *Client) Call(ctx context.Context, verb string, params, result any, progress func(Progress)) error {
 	if params == nil {
 		params = struct{}{}
@@ -61,39 +72,46 @@ func (c *Client) Call(ctx context.Context, verb string, params, result any, prog
 	if len(body) > MaxBody {
 		return Errorf(CodeInvalidParams, "the parameters of %s have %d bytes, the limit is %d", verb, len(body), MaxBody)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://turnback/v1/"+verb, bytes.NewReader(body))
+	life := newWatch(ctx, c.patience)
+	defer life.stop()
+	req, err := http.NewRequestWithContext(life.ctx, http.MethodPost, "http://turnback/v1/"+verb, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("make the request for %s: %w", verb, err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if progress != nil {
-		req.Header.Set("Accept", NDJSON)
-	}
+	req.Header.Set("Accept", NDJSON) // with it the daemon shows that it lives
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return callFailed(ctx, verb, err)
+		return c.callFailed(ctx, life, verb, err)
 	}
 	defer resp.Body.Close()
+	life.alive()
+	in := life.reader(resp.Body)
 	if resp.StatusCode == http.StatusServiceUnavailable {
 		return ErrNotListening // it is stopping, and did nothing
 	}
 	if resp.Header.Get("Content-Type") == NDJSON {
-		err = readLines(resp.Body, result, progress)
+		err = readLines(in, result, progress)
 	} else {
-		err = readReply(resp, result)
+		err = readReply(resp, in, result)
 	}
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
-		return callFailed(ctx, verb, err)
+		return c.callFailed(ctx, life, verb, err)
 	}
 	return err
 }
 
 // callFailed tells apart who is to blame when no whole reply came: nobody who
-// listens, the caller that gave up, a socket that is not trusted, or a daemon
-// that died.
-func callFailed(ctx context.Context, verb string, err error) error {
+// listens, the caller that gave up, a daemon that is silent, a socket that is
+// not trusted, or a daemon that died.
+func (c *Client) callFailed(ctx context.Context, life *watch, verb string, err error) error {
 	switch {
+	case ctx.Err() == nil && life.silent():
+		e := Errorf(CodeTimeout, "the daemon has not answered %s for %s", verb, c.patience)
+		return fmt.Errorf("%w: %w", ErrSilent, e.WithHint(Hint{
+			Command: "turnback status", Detail: "it is not known whether the call was carried out",
+		}))
 	case errors.Is(err, ErrNotListening):
 		return ErrNotListening
 	case ctx.Err() != nil:
@@ -105,8 +123,8 @@ func callFailed(ctx context.Context, verb string, err error) error {
 	return e.WithHint(Hint{Command: "turnback status", Detail: "it is not known whether the call was carried out"})
 }
 
-func readReply(resp *http.Response, result any) error {
-	body, err := io.ReadAll(resp.Body)
+func readReply(resp *http.Response, in io.Reader, result any) error {
+	body, err := io.ReadAll(in)
 	if err != nil {
 		return fmt.Errorf("read the reply: %w", err)
 	}
@@ -175,6 +193,7 @@ func (c *Client) Events(ctx context.Context, each func(Event) error) error {
 // EventStream is an open stream of events. It is used by one goroutine.
 type EventStream struct {
 	ctx  context.Context
+	life *watch
 	body io.ReadCloser
 	in   *bufio.Reader
 }
@@ -182,20 +201,25 @@ type EventStream struct {
 // Subscribe opens the stream of events; what happens after it returned is in
 // the stream. It ends with ctx or with Close.
 func (c *Client) Subscribe(ctx context.Context) (*EventStream, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://turnback/v1/events", http.NoBody)
+	life := newWatch(ctx, c.patience)
+	req, err := http.NewRequestWithContext(life.ctx, http.MethodGet, "http://turnback/v1/events", http.NoBody)
 	if err != nil {
+		life.stop()
 		return nil, fmt.Errorf("make the request for events: %w", err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, callFailed(ctx, "events", err)
+		defer life.stop()
+		return nil, c.callFailed(ctx, life, "events", err)
 	}
+	life.alive() // from here on silence only says that nothing happens
 	if resp.StatusCode != http.StatusOK {
+		defer life.stop()
 		defer resp.Body.Close()
-		return nil, readReply(resp, nil)
+		return nil, readReply(resp, resp.Body, nil)
 	}
-	return &EventStream{ctx: ctx, body: resp.Body, in: bufio.NewReader(resp.Body)}, nil
+	return &EventStream{ctx: ctx, life: life, body: resp.Body, in: bufio.NewReader(resp.Body)}, nil
 }
 
 // Next waits for the next event. At the daemon's end it returns io.EOF, after
@@ -222,4 +246,7 @@ func (s *EventStream) Next() (Event, error) {
 }
 
 // Close ends the stream.
-func (s *EventStream) Close() error { return s.body.Close() }
+func (s *EventStream) Close() error {
+	s.life.stop()
+	return s.body.Close()
+}

@@ -90,7 +90,7 @@ func TestCallSendsAndDecodes(t *testing.T) {
 	if diff := cmp.Diff(api.SetAgentStateResult{State: "done", Applied: true, Turn: 3, Pane: "0a"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if method != "POST" || path != "/v1/set-agent-state" || body != `{"state":"done"}` || accept != "" {
+	if method != "POST" || path != "/v1/set-agent-state" || body != `{"state":"done"}` || accept != api.NDJSON {
 		t.Errorf("asked %s %s %s, Accept %q", method, path, body, accept)
 	}
 }

@@ -10,11 +10,12 @@ type Progress struct {
 }
 
 // Line is one line of an application/x-ndjson reply. Exactly one field is set;
-// a Result or an Error is the last line.
+// a Result or an Error is the last line. The others may come at any time.
 type Line struct {
 	Progress *Progress `json:"progress,omitempty"`
 	Result   any       `json:"result,omitempty"`
 	Error    *Error    `json:"error,omitempty"`
+	Alive    bool      `json:"alive,omitempty"` // the verb still runs; sent every few seconds
 }
 
 // Failure is a reply that holds an error: {"error":{...}}.

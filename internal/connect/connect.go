@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,12 @@ import (
 	"github.com/turnback/turnback/internal/verbs"
 )
 
-// defaultStartWait is how long a started daemon may take to listen.
-const defaultStartWait = 3 * time.Second
+// How long a daemon is waited for, when Options do not say otherwise.
+const (
+	defaultStartWait = 3 * time.Second
+	defaultReadWait  = 10 * time.Second
+	defaultStopWait  = time.Minute
+)
 
 // tries is how often a call is sent to daemons that are about to stop: another is
 // started, or waited for, in between.
@@ -44,6 +49,8 @@ type Options struct {
 	Local func(ctx context.Context) (*verbs.Table, error)
 
 	StartWait time.Duration // how long a started daemon may take to listen; 0: 3 s
+	ReadWait  time.Duration // how long a daemon may be silent about a verb that only reads; 0: 10 s
+	StopWait  time.Duration // how long a daemon that was stopped may take to end; 0: 60 s
 }
 
 // Connect gives a Caller. It asks nothing of anybody yet: the daemon is looked
@@ -51,13 +58,18 @@ type Options struct {
 // away in between. With TURNBACK_NO_DAEMON=1 in the environment none is used or
 // started.
 func Connect(_ context.Context, o Options) (Caller, error) {
-	if o.StartWait == 0 {
-		o.StartWait = defaultStartWait
-	}
+	o = o.withDefaults()
 	if o.Local == nil {
 		o.Local = func(context.Context) (*verbs.Table, error) { return daemon.Local(o.Environ, time.Now) }
 	}
 	return &caller{options: o, local: onceTable(o.Local)}, nil
+}
+
+func (o Options) withDefaults() Options {
+	o.StartWait = cmp.Or(o.StartWait, defaultStartWait)
+	o.ReadWait = cmp.Or(o.ReadWait, defaultReadWait)
+	o.StopWait = cmp.Or(o.StopWait, defaultStopWait)
+	return o
 }
 
 // onceTable makes the table once; after a failure the next call tries again.
@@ -104,6 +116,9 @@ func (c *caller) remote(ctx context.Context, verb string, params, result any, pr
 		return err
 	}
 	client := api.NewClient(socket)
+	if reads(verb) {
+		client = client.Patient(c.options.ReadWait)
+	}
 	for range tries {
 		err = client.Call(ctx, verb, params, result, progress)
 		if !errors.Is(err, api.ErrNotListening) {
@@ -113,10 +128,30 @@ func (c *caller) remote(ctx context.Context, verb string, params, result any, pr
 			return err
 		}
 	}
-	if errors.Is(err, api.ErrNotListening) || errors.Is(err, api.ErrUnreachable) {
+	switch {
+	case errors.Is(err, api.ErrSilent) && reads(verb):
+		return &noDaemon{silent(socket)}
+	case errors.Is(err, api.ErrNotListening) || errors.Is(err, api.ErrUnreachable):
 		return &noDaemon{err}
 	}
 	return err
+}
+
+// reads reports whether a verb changes nothing, so that it does no harm to give
+// a daemon up that is silent about it.
+func reads(verb string) bool {
+	switch verb {
+	case "list-checkpoints", "show-checkpoint", "checkpoint-diff", "get-agent-state", "list-windows", "list-verbs", "status":
+		return true
+	}
+	return false
+}
+
+// silent says that the daemon of this socket hangs.
+func silent(socket api.Socket) error {
+	return api.Errorf(api.CodeNoDaemon, "%v", api.ErrSilent).WithHint(api.Hint{
+		Detail: "end the process that listens at " + socket.Path + "; the next command starts another",
+	})
 }
 
 // socket is where to look for a daemon; a *noDaemon when none is to be used.

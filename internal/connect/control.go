@@ -13,9 +13,7 @@ import (
 // Start makes sure that a daemon listens. The error is an *api.Error with
 // CodeNoDaemon when none can be had.
 func Start(ctx context.Context, o Options) error {
-	if o.StartWait == 0 {
-		o.StartWait = defaultStartWait
-	}
+	o = o.withDefaults()
 	socket, err := o.socket()
 	if err == nil {
 		err = o.start(ctx, socket)
@@ -24,32 +22,40 @@ func Start(ctx context.Context, o Options) error {
 }
 
 // Stop asks the daemon that listens to stop, and returns when it has, or with
-// ctx's error. The error is an *api.Error with CodeNoDaemon when none listens.
+// ctx's error. The error is an *api.Error: with CodeNoDaemon when none listens,
+// with CodeTimeout when it does not answer, or does not end.
 func Stop(ctx context.Context, o Options) (api.StopDaemonResult, error) {
 	var result api.StopDaemonResult
-	o.NoStart = true
-	c, err := Connect(ctx, o)
-	if err != nil {
-		return result, err
-	}
+	o = o.withDefaults()
 	socket, err := o.socket()
 	if err != nil {
 		return result, known(err)
 	}
-	if err := c.Call(ctx, "stop-daemon", nil, &result, nil); err != nil {
+	client := api.NewClient(socket).Patient(o.ReadWait)
+	err = client.Call(ctx, "stop-daemon", nil, &result, nil)
+	switch {
+	case errors.Is(err, api.ErrNotListening) || errors.Is(err, api.ErrUnreachable):
+		return result, known(&noDaemon{err})
+	case err != nil:
 		return result, err
 	}
-	return result, waitGone(ctx, socket, result.PID)
+	wait, cancel := context.WithTimeout(ctx, o.StopWait)
+	defer cancel()
+	err = waitGone(wait, client, result.PID)
+	if wait.Err() != nil && ctx.Err() == nil {
+		e := api.Errorf(api.CodeTimeout, "the daemon, process %d, has not ended within %s", result.PID, o.StopWait)
+		err = e.WithHint(api.Hint{Command: "turnback daemon logs", Detail: "it was told to stop"})
+	}
+	return result, err
 }
 
 // waitGone waits until nobody holds the daemon's lock, or another daemon than
 // the one with this pid answers.
-func waitGone(ctx context.Context, socket api.Socket, pid int) error {
+func waitGone(ctx context.Context, client *api.Client, pid int) error {
 	ticker := time.NewTicker(pollMost)
 	defer ticker.Stop()
-	client := api.NewClient(socket)
 	for {
-		lock, err := files.TryLock(socket.LockPath())
+		lock, err := files.TryLock(client.Socket().LockPath())
 		if err != nil {
 			return fmt.Errorf("wait for the daemon's end: %w", err)
 		}
@@ -72,14 +78,12 @@ func waitGone(ctx context.Context, socket api.Socket, pid int) error {
 // error, which is returned. A daemon that stops is io.EOF. None that listens, and
 // none that could be started, is an *api.Error with CodeNoDaemon.
 func Events(ctx context.Context, o Options, each func(api.Event) error) error {
-	if o.StartWait == 0 {
-		o.StartWait = defaultStartWait
-	}
+	o = o.withDefaults()
 	socket, err := o.socket()
 	if err != nil {
 		return known(err)
 	}
-	client := api.NewClient(socket)
+	client := api.NewClient(socket).Patient(o.ReadWait)
 	stream, err := client.Subscribe(ctx)
 	if errors.Is(err, api.ErrNotListening) {
 		if err := o.start(ctx, socket); err != nil {
@@ -90,6 +94,9 @@ func Events(ctx context.Context, o Options, each func(api.Event) error) error {
 	if err != nil {
 		if errors.Is(err, api.ErrNotListening) || errors.Is(err, api.ErrUnreachable) {
 			err = &noDaemon{err}
+		}
+		if errors.Is(err, api.ErrSilent) {
+			err = &noDaemon{silent(socket)}
 		}
 		return known(err)
 	}

@@ -103,15 +103,19 @@ func (s *starter) tryRun() error {
 	return err
 }
 
-// openErrFile opens the file for dying words. A daemon without one still runs.
+// openErrFile opens the file for dying words: in the state folder, or where
+// there can be none a nameless one beside the socket. A daemon without one still
+// runs.
 func (s *starter) openErrFile() {
-	dir, err := daemon.StateDir(daemon.Getenv(s.options.Environ))
-	if err != nil || os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "daemon.err"), os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := s.errFileInState()
 	if err != nil {
-		return
+		if f, err = os.CreateTemp(filepath.Dir(s.socket.Path), "daemon.err.*"); err != nil {
+			return
+		}
+		if os.Remove(f.Name()) != nil {
+			_ = f.Close() // it is not used
+			return
+		}
 	}
 	s.errFile = f
 	info, err := f.Stat()
@@ -122,6 +126,17 @@ func (s *starter) openErrFile() {
 	if s.errFrom > errFileKept && f.Truncate(0) == nil {
 		s.errFrom = 0
 	}
+}
+
+func (s *starter) errFileInState() (*os.File, error) {
+	dir, err := daemon.StateDir(daemon.Getenv(s.options.Environ))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(dir, "daemon.err"), os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 }
 
 // lastWords is the last line that the program of this try has written.

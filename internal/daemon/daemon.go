@@ -48,7 +48,7 @@ type Services struct {
 	Config   func() config.Config // the settings that hold now
 	Publish  func(api.Event)      // hands an event to every reader, without waiting; sets At when it is zero
 	Log      *slog.Logger
-	StateDir string
+	StateDir string // empty: there can be none, and nothing is kept
 	Environ  []string
 	Now      func() time.Time
 }
@@ -96,6 +96,7 @@ type Server struct {
 	// Set by Run before anything is served.
 	log     *slog.Logger
 	logFile *logFile
+	noState error // why there is no state folder; nil: there is one
 	config  *config.Watcher
 	rooms   Rooms
 	table   *verbs.Table
@@ -138,9 +139,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if err := os.MkdirAll(s.o.StateDir, 0o700); err != nil {
-		return fmt.Errorf("make the state folder: %w", err)
-	}
+	s.noState = os.MkdirAll(s.o.StateDir, 0o700)
 	s.logFile = openLog(LogPath(s.o.StateDir), logSize)
 	defer func() { err = errors.Join(err, s.logFile.Close()) }()
 	s.log = slog.New(slog.NewJSONHandler(s.logFile, nil)).With("pid", os.Getpid())
@@ -164,9 +163,13 @@ func (s *Server) Run(ctx context.Context) (err error) {
 }
 
 func (s *Server) build(ctx context.Context) error {
+	stateDir := s.o.StateDir
+	if s.noState != nil {
+		stateDir = ""
+	}
 	rooms, err := s.o.Build(ctx, Services{
 		Config: s.config.Get, Publish: s.publish, Log: s.log,
-		StateDir: s.o.StateDir, Environ: s.o.Environ, Now: s.o.Now,
+		StateDir: stateDir, Environ: s.o.Environ, Now: s.o.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("build the daemon: %w", err)

@@ -21,6 +21,7 @@ const (
 	replyWithin     = 30 * time.Second       // how long a caller may take to read the reply
 	lastWordsWithin = time.Second            // how long a reader may take for the last events
 	progressGap     = 100 * time.Millisecond // between two notes of progress
+	aliveEvery      = 3 * time.Second        // between two signs of life of a call that runs
 )
 
 // handler answers requests. life ends when running calls are to end.
@@ -233,12 +234,16 @@ func newLineReply(w http.ResponseWriter) *lineReply {
 func (r *lineReply) write() {
 	gap := time.NewTicker(progressGap)
 	defer gap.Stop()
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
 	for {
 		select {
 		case <-r.quit:
 			return
 		case p := <-r.newest:
 			r.line(api.Line{Progress: &p})
+		case <-alive.C:
+			r.line(api.Line{Alive: true})
 		}
 		select {
 		case <-r.quit:
@@ -263,8 +268,11 @@ func (r *lineReply) finish(result any, failure *api.Error) {
 	close(r.quit)
 	limitReply(r.w)
 	r.writer.Wait()
-	if failure != nil {
+	switch {
+	case failure != nil:
 		result = nil
+	case result == nil:
+		result = json.RawMessage("null")
 	}
 	r.line(api.Line{Result: result, Error: failure})
 }

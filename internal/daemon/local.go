@@ -2,11 +2,12 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"github.com/turnback/turnback/internal/agentstate"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/registry"
@@ -116,27 +117,57 @@ func (p *localPanes) Ensure(ctx context.Context, place api.Place, name string) (
 
 // Busy lists the windows of a work tree whose agents are mid-turn by their
 // records. A turn whose agent has died or was interrupted is over, though its
-// record does not say so yet; to close it is for the daemon that follows it.
+// record does not say so yet: it is closed and saved now, as is what a daemon
+// that was killed still had to save. A window of which that fails counts as
+// busy.
 func (p *localPanes) Busy(ctx context.Context, worktree string) ([]registry.Window, error) {
 	windows, where, err := p.recorded(ctx, worktree)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(windows, func(w registry.Window) bool {
-		return w.Worktree != where.Root || !w.MidTurn(alive) || p.over(w)
-	}), nil
+	var busy []registry.Window
+	for _, w := range windows {
+		if w.Worktree == where.Root && p.busy(ctx, w) {
+			busy = append(busy, w)
+		}
+	}
+	return busy, nil
 }
 
-func (p *localPanes) over(w registry.Window) bool {
-	if w.AgentPID != 0 && !alive(w.AgentProcess()) {
+func (p *localPanes) busy(ctx context.Context, w registry.Window) bool {
+	how := p.over(w)
+	switch {
+	case how != 0 && w.TurnOpen:
+	case how == 0 && w.MidTurn(alive):
+		return true
+	case len(w.Due) == 0 || alive(w.Owner): // a daemon that lives saves it itself
+		return false
+	}
+	if !p.repos.config().Agents.Checkpoints.Enabled {
+		return false
+	}
+	store, err := p.repos.open(ctx, w.Worktree)
+	if err != nil {
 		return true
 	}
-	if w.Transcript == "" {
-		return false
+	w, err = turns.Finish(ctx, store, w, how, p.now())
+	return errors.Join(err, registry.WriteRecord(w)) != nil
+}
+
+// over tells how the agent of w has ended what it did, 0: not, as far as is known.
+func (p *localPanes) over(w registry.Window) agentstate.Kind {
+	switch {
+	case w.AgentPID != 0 && !alive(w.AgentProcess()):
+		return agentstate.Exit
+	case w.Transcript == "":
+		return 0
 	}
 	// Unchanged since the turn began, it still ends in what came before.
 	info, err := os.Stat(w.Transcript)
-	return err == nil && info.Size() != w.TranscriptSize && p.transcripts.EndsInInterrupt(w.Agent, w.Transcript)
+	if err == nil && info.Size() != w.TranscriptSize && p.transcripts.EndsInInterrupt(w.Agent, w.Transcript) {
+		return agentstate.Interrupt
+	}
+	return 0
 }
 
 func alive(p registry.Process) bool { return terminal.ProcessAlive(p.PID, p.Started) }

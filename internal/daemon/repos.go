@@ -78,7 +78,12 @@ func (r *repos) find(ctx context.Context, dir string) (turns.WorktreeInfo, error
 	repo, err := g.Open(ctx, dir)
 	if err != nil {
 		if errors.Is(err, git.ErrNotRepo) {
-			err = api.Errorf(api.CodeNotRepo, "%v", err)
+			return turns.WorktreeInfo{}, api.Errorf(api.CodeNotRepo, "%v", err).WithHint(api.Hint{
+				Detail: "checkpoints need a git work tree; run git init there, or go to one",
+			})
+		}
+		if _, coded := r.open(ctx, dir); coded != nil {
+			err = coded
 		}
 		return turns.WorktreeInfo{}, err
 	}

@@ -134,7 +134,9 @@ func (s *Server) warnings(p api.StatusParams, git api.GitInfo) []string {
 	if want := s.config.Get().Git; want != "" && git.Path != "" && want != git.Path {
 		out = append(out, fmt.Sprintf("the config names %s as git, the daemon uses %s until it is restarted", want, git.Path))
 	}
-	if err := s.logFile.problem(); err != nil {
+	if s.noState != nil {
+		out = append(out, "there is no state folder, and no log; windows outside of repositories are forgotten at the daemon's end: "+s.noState.Error())
+	} else if err := s.logFile.problem(); err != nil {
 		out = append(out, "the log cannot be written: "+err.Error())
 	}
 	return out

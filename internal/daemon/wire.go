@@ -1,8 +1,8 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +28,10 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	if g := r.info(ctx); g.Error != "" {
 		s.Log.Warn("no git can be used", "error", g.Error)
 	}
-	stateFile := filepath.Join(s.StateDir, "state.json")
+	stateFile := ""
+	if s.StateDir != "" {
+		stateFile = filepath.Join(s.StateDir, "state.json")
+	}
 	tracker := turns.New(turns.Options{
 		Registry:  registry.New(thisProcess()),
 		StateFile: stateFile,
@@ -120,7 +123,7 @@ func FromEnviron(environ []string, uid int, version string, now func() time.Time
 	socket, socketErr := api.SocketRules{Getenv: getenv, UID: uid}.Find()
 	stateDir, stateErr := StateDir(getenv)
 	configPath, configErr := config.Path(getenv)
-	if err := errors.Join(socketErr, stateErr, configErr); err != nil {
+	if err := cmp.Or(socketErr, stateErr, configErr); err != nil { // the first will do: it is one line
 		return Options{}, fmt.Errorf("place the daemon: %w", err)
 	}
 	return Options{

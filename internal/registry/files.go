@@ -136,6 +136,15 @@ func ReadRecords(commonDir string) ([]Window, error) {
 	return windows, errors.Join(bad...)
 }
 
+// ReadRecord reads the live record of w as it is now; fs.ErrNotExist: there is
+// none.
+func ReadRecord(w Window) (Window, error) {
+	if w.CommonDir == "" {
+		return Window{}, fs.ErrNotExist
+	}
+	return readRecord(filepath.Join(recordsDir(w.CommonDir), w.ID+".json"), w.ID)
+}
+
 func readRecord(path, id string) (Window, error) {
 	data, err := readFile(path, maxRecord)
 	if err != nil {

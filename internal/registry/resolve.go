@@ -82,14 +82,15 @@ func inTree(windows []Window, dir, worktree string) []Window {
 func deepest(windows []Window, dir string) string {
 	found := ""
 	for _, w := range windows {
-		if holds(w.Worktree, dir) && len(w.Worktree) > len(found) {
+		if Holds(w.Worktree, dir) && len(w.Worktree) > len(found) {
 			found = w.Worktree
 		}
 	}
 	return found
 }
 
-func holds(root, dir string) bool {
+// Holds reports whether dir is root or below it.
+func Holds(root, dir string) bool {
 	if root == "" || dir == "" {
 		return false
 	}

@@ -34,10 +34,76 @@ type Window struct {
 
 	agentstate.Machine       // state and turns
 	Base               *Base `json:"base,omitempty"` // what the newest turn started from; nil: not noted
+	Due                []Due `json:"due,omitempty"`  // what is to be stored of its turns, oldest first
 
 	LastActive time.Time `json:"last_active"`    // the last sign of life
 	Gone       bool      `json:"gone,omitempty"` // its terminal is known to have ended
 	Owner      Process   `json:"owner"`          // the daemon that follows it
+}
+
+// Due is something that is to be stored of a turn, and is not yet. It outlives
+// the process that was to do it.
+type Due struct {
+	Turn         int       `json:"turn"`
+	At           time.Time `json:"at"`                      // when it fell due
+	Start        bool      `json:"start,omitempty"`         // the turn's start is to be noted; else the turn is to be saved
+	Missed       string    `json:"missed,omitempty"`        // why it was not stored, which is to be noted; empty: it may still be
+	State        string    `json:"state,omitempty"`         // of the turn
+	Label        string    `json:"label,omitempty"`         // of the turn
+	Agent        string    `json:"agent,omitempty"`         // who had the turn
+	AgentSession string    `json:"agent_session,omitempty"` // its session
+	Transcript   string    `json:"transcript,omitempty"`    // where in its transcript the agent was
+	Base         *Base     `json:"base,omitempty"`          // of the turn; nil: not noted
+	Since        time.Time `json:"since"`                   // when the turn began
+}
+
+// maxDue bounds what is kept of a window whose store cannot be had.
+const maxDue = 100
+
+// Owe returns w with d due. Of one turn's saves the newest stands for all.
+func (w Window) Owe(d Due) Window {
+	if d.Missed == "" {
+		w = w.Paid(d.Turn, d.Start)
+	}
+	w.Due = append(slices.Clone(w.Due), d)
+	w.Due = w.Due[max(0, len(w.Due)-maxDue):]
+	return w
+}
+
+// Paid returns w without what was due of a turn: its start, or its save. What
+// was missed stays.
+func (w Window) Paid(turn int, start bool) Window {
+	return w.without(func(d Due) bool { return d.Missed == "" && d.Turn == turn && d.Start == start })
+}
+
+// Told returns w without d, which was missed and is noted now.
+func (w Window) Told(d Due) Window {
+	return w.without(func(o Due) bool {
+		return o.Missed == d.Missed && o.Turn == d.Turn && o.Start == d.Start && o.At.Equal(d.At)
+	})
+}
+
+func (w Window) without(gone func(Due) bool) Window {
+	due := slices.DeleteFunc(slices.Clone(w.Due), gone)
+	if len(due) == 0 {
+		due = nil
+	}
+	w.Due = due
+	return w
+}
+
+// Based returns w with the base of one of its turns.
+func (w Window) Based(turn int, base *Base) Window {
+	if w.Turn == turn {
+		w.Base = base
+	}
+	w.Due = slices.Clone(w.Due)
+	for i := range w.Due {
+		if w.Due[i].Turn == turn && !w.Due[i].Start {
+			w.Due[i].Base = base
+		}
+	}
+	return w
 }
 
 // Base is what a turn started from.

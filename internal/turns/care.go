@@ -32,6 +32,10 @@ func (t *Tracker) Recover(_ context.Context) error {
 	commonDirs := map[string]bool{}
 	for _, w := range remembered {
 		t.o.Registry.Remove(w.ID)
+		// The repository had gone when the record was to be written.
+		if r, e := registry.ReadRecord(w); e == nil && !t.foreign(r) && w.LastActive.After(r.LastActive) {
+			err = errors.Join(err, registry.WriteRecord(w))
+		}
 		commonDirs[w.CommonDir] = true
 	}
 	for dir := range commonDirs {
@@ -105,6 +109,11 @@ func (t *Tracker) takeOver(foreign []registry.Window, s registry.Sighting) (regi
 		return registry.Window{}, false
 	}
 	w.LastActive = t.o.Now()
+	for _, d := range w.Due { // the process that follows it lives to do that
+		if d.Missed == "" {
+			w = w.Paid(d.Turn, d.Start)
+		}
+	}
 	return t.keep(w), true
 }
 
@@ -114,6 +123,7 @@ func (t *Tracker) adopt(w registry.Window) {
 	if t.closing {
 		return
 	}
+	w = t.resume(w)
 	if w.AgentPID != 0 && !t.alive(w.AgentProcess()) {
 		c := t.change(w, place{})
 		if c.w.StateOrNone() != agentstate.None {
@@ -144,14 +154,15 @@ func (t *Tracker) foreignTurn(w registry.Window) bool {
 
 // Busy returns the windows in a work tree whose agent is mid-turn, those that
 // other processes follow too. Before that it closes, and saves, the turns of
-// agents that are dead or were interrupted; it waits for these saves, at most
-// 2 s.
+// agents that are dead or were interrupted; it waits for these saves and all
+// others in the work tree, at most 2 s.
 func (t *Tracker) Busy(ctx context.Context, worktree string) ([]registry.Window, error) {
 	where := t.trees.at(ctx, worktree, false)
 	inTree := func(w registry.Window) bool { return w.Worktree == where.Root }
 	t.mu.Lock()
 	foreign := t.takeIn(where.CommonDir)
-	jobs := t.closeDead(inTree)
+	t.closeDead(inTree)
+	jobs := t.queued(where.Root)
 	t.mu.Unlock()
 	t.await(ctx, hookWait, jobs, &api.SetAgentStateResult{})
 

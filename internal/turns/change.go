@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -56,6 +57,7 @@ func (c *change) effect(effect agentstate.Effect) {
 		c.t.wakeUp()
 		if c.saves() {
 			current.start = c.add(&job{begin: true, saveStart: c.savesStart(), turn: current})
+			c.w = c.w.Owe(registry.Due{Turn: effect.Turn, Start: true, At: c.now})
 		}
 	case agentstate.TurnContinued:
 		c.w.TranscriptSize = fileSize(c.w.Transcript)
@@ -68,6 +70,9 @@ func (c *change) effect(effect agentstate.Effect) {
 		if c.saves() {
 			current := c.t.turnOf(c.w, effect.Turn)
 			current.save = c.add(&job{turn: current, state: string(effect.State), label: effect.Label, transcript: c.transcript})
+			due := dueOf(c.w, effect, c.now)
+			due.Base, due.Transcript = current.base, c.transcript
+			c.w = c.w.Owe(due)
 		}
 	}
 }
@@ -130,9 +135,9 @@ func (c *change) complain(result *api.SetAgentStateResult) {
 			return
 		}
 	}
-	result.NotSaved = c.where.reason
+	result.NotSaved = cmp.Or(c.where.reason, noWorktree)
 	e := c.t.event("checkpoint_not_saved", c.w)
-	e.Reason = c.where.reason
+	e.Reason = result.NotSaved
 	c.t.o.Emit(e)
 }
 
@@ -156,6 +161,7 @@ func (t *Tracker) keep(w registry.Window) registry.Window {
 	}
 	t.written[w.ID] = written{window: w, at: w.LastActive}
 	if err := registry.WriteRecord(w); err != nil {
+		delete(t.written, w.ID)
 		if errors.Is(err, fs.ErrNotExist) {
 			t.o.Emit(t.event("git_dir_gone", w))
 		}

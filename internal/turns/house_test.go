@@ -32,6 +32,7 @@ type fakeStore struct {
 	last    map[string]checkpoint.Checkpoint
 	begins  []checkpoint.BeginRequest
 	saves   []checkpoint.SaveRequest
+	late    []bool // what each save request said when it was written
 	notes   []checkpoint.NotSaved
 	calls   []string             // begin and save requests in order, as words
 	hold    chan struct{}        // when set, each call takes an element before it goes on
@@ -100,6 +101,7 @@ func (s *fakeStore) Save(ctx context.Context, r checkpoint.SaveRequest) (checkpo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves = append(s.saves, r)
+	s.late = append(s.late, r.Late != nil && r.Late())
 	if err := s.fail["save"]; err != nil {
 		return checkpoint.SaveResult{}, err
 	}
@@ -123,8 +125,11 @@ func (s *fakeStore) add(kind checkpoint.Kind, pane checkpoint.Pane, turn int, st
 func (s *fakeStore) NoteNotSaved(_ context.Context, _ checkpoint.Pane, n checkpoint.NotSaved) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.fail["note"]; err != nil {
+		return err
+	}
 	s.notes = append(s.notes, n)
-	return s.fail["note"]
+	return nil
 }
 
 func (s *fakeStore) HighestTurn(_ context.Context, pane string) (int, error) {

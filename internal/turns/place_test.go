@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -476,8 +477,32 @@ func TestEnsure(t *testing.T) {
 	}
 	_, err = h.tracker.Ensure(t.Context(), api.Place{Dir: h.dir}, "manual")
 	equal(t, "outside git", api.AsError(err).Code, api.CodeNotRepo)
+	_, err = h.tracker.Ensure(t.Context(), api.Place{}, "manual")
+	equal(t, "nowhere", api.AsError(err).Code, api.CodeInvalidParams)
 	_, err = h.tracker.Ensure(t.Context(), api.Place{Dir: h.root(), Window: "nope"}, "manual")
 	equal(t, "a name that is not there", api.AsError(err).Code, api.CodeWindowNotFound)
+}
+
+func TestEnsureSaysWhatToDoWhereNothingCanBeSaved(t *testing.T) {
+	h := newHouse(t)
+	atHome := &checkpoint.Error{Code: checkpoint.NotRepo, Message: h.root() + " is a home directory", Detail: "allow it"}
+	noGit := api.Errorf(api.CodeGitFailed, "no git").WithHint(api.Hint{Detail: "install git"})
+	noTree := api.Errorf(api.CodeNotRepo, "%s: somewhere", noWorktree)
+	for _, c := range []struct {
+		found error
+		want  *api.Error
+	}{
+		{atHome, api.Errorf(api.CodeNotRepo, "%s", atHome.Message).WithHint(api.Hint{Detail: "allow it"})},
+		{noGit, noGit},
+		{noTree, api.Errorf(api.CodeNotRepo, "%s: %s", noWorktree, h.root())},
+		{context.DeadlineExceeded, api.Errorf(api.CodeTimeout, "git took too long")},
+	} {
+		h.set(func() { h.findErr = c.found })
+		_, err := h.tracker.Ensure(t.Context(), api.Place{Dir: h.root()}, "manual")
+		if diff := cmp.Diff(c.want, api.AsError(err)); diff != "" {
+			t.Errorf("%v:\n%s", c.found, diff)
+		}
+	}
 }
 
 func TestRecordsAreNotWrittenForMereSignsOfLife(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // queue holds the jobs of one work tree, which are done one after the other. It
 // is there while it has jobs.
 type queue struct {
+	running *job // nil: none yet
 	waiting []*job
 }
 
@@ -25,6 +26,7 @@ type job struct {
 	begin  bool // note the base; else save
 	asked  bool // by a caller of its own accord, not by a hook
 
+	missed     *registry.Due   // note this, and nothing else
 	saveStart  bool            // begin: save what changed before the turn
 	state      string          // save
 	label      string          // save
@@ -56,7 +58,7 @@ func (t *Tracker) enqueue(j *job) *job {
 		t.workers.Go(func() { t.work(root) })
 	}
 	for _, other := range q.waiting {
-		if !j.begin && !other.begin && other.turn == j.turn {
+		if j.saves() && other.saves() && other.turn == j.turn {
 			other.window, other.at, other.asked = j.window, j.at, other.asked || j.asked
 			other.state, other.label, other.transcript = j.state, j.label, j.transcript
 			return other
@@ -78,8 +80,10 @@ func (t *Tracker) work(root string) {
 		}
 		j := q.waiting[0]
 		q.waiting = q.waiting[1:]
+		q.running = j
 		t.mu.Unlock()
 		t.do(j)
+		t.paid(j)
 		close(j.done)
 	}
 }
@@ -88,10 +92,13 @@ func (t *Tracker) do(j *job) {
 	s, err := t.store(t.ctx, j.window.Worktree)
 	switch {
 	case err != nil:
+		t.missed(j, reason(err))
 		if t.speaks(j, err) {
 			j.outcome.notSaved = reason(err)
 			t.tell(j)
 		}
+	case j.missed != nil:
+		t.doNote(s, j)
 	case j.begin:
 		t.doBegin(s, j)
 	default:
@@ -130,31 +137,27 @@ func (t *Tracker) doBegin(s Store, j *job) {
 	base := registry.Base(result.Base)
 	t.mu.Lock()
 	j.turn.base = &base
-	if w, ok := t.o.Registry.Get(j.window.ID); ok && w.Turn == j.turn.number {
-		w.Base = &base
-		t.keep(w)
-	}
 	t.mu.Unlock()
 	t.tell(j)
+	t.catchUp(s, j)
 }
 
 func (t *Tracker) doSave(s Store, j *job) {
 	t.mu.Lock()
-	var base *checkpoint.Base
-	if j.turn.base != nil {
-		b := checkpoint.Base(*j.turn.base)
-		base = &b
-	}
+	base := baseOf(j.turn.base)
 	w := j.window
 	t.mu.Unlock()
 	result, err := s.Save(t.ctx, checkpoint.SaveRequest{
 		Kind: checkpoint.KindTurn, Pane: j.pane, Turn: j.turn.number, State: j.state, Label: j.label, Base: base,
-		Agent: w.Agent, AgentSession: w.AgentSession, Transcript: j.transcript, Late: j.late.Load(), Since: w.TurnStarted,
+		Agent: w.Agent, AgentSession: w.AgentSession, Transcript: j.transcript, Late: j.late.Load, Since: w.TurnStarted,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		j.outcome.notSaved = reason(err)
 		t.note(s, j, j.outcome.notSaved)
+		t.tell(j)
+		return
+	}
+	switch {
 	case result.Checkpoint != nil:
 		j.outcome.checkpoint = wire(*result.Checkpoint)
 	default:
@@ -164,6 +167,7 @@ func (t *Tracker) doSave(s Store, j *job) {
 		}
 	}
 	t.tell(j)
+	t.catchUp(s, j)
 }
 
 // notCovered says that a turn changed nothing but what no checkpoint holds.
@@ -185,6 +189,7 @@ func (t *Tracker) note(s Store, j *job, why string) {
 		t.mu.Lock()
 		t.o.Problem(fmt.Errorf("note that turn %d of pane %s is not saved: %w", j.turn.number, j.pane.ID, err))
 		t.mu.Unlock()
+		t.missed(j, why)
 	}
 }
 

@@ -110,6 +110,9 @@ func (t *Tracker) reported(r api.AgentReport, s registry.Sighting) (registry.Win
 			w, ok = t.takeOver(foreign, s)
 		}
 	}
+	if !ok && s.CommonDir != "" {
+		w, ok = t.homeless(r, s)
+	}
 	if open, found := t.openTurn(r); found && !(ok && w.TurnOpen) && staysInTurn(r, open) {
 		return open, true
 	}
@@ -117,6 +120,24 @@ func (t *Tracker) reported(r api.AgentReport, s registry.Sighting) (registry.Win
 		return registry.Window{}, false // the end of a session that the window no longer has
 	}
 	return w, ok
+}
+
+// homeless finds the window of s that was made where nothing could be saved
+// then, and now can. t.mu is held.
+func (t *Tracker) homeless(r api.AgentReport, s registry.Sighting) (registry.Window, bool) {
+	s.Worktree = realPath(r.Dir)
+	w, ok := t.o.Registry.Find(s, t.alive)
+	return w, ok && w.CommonDir == ""
+}
+
+// rehomed returns w as a window of a work tree that it is in, if it was made
+// where no repository could be used.
+func rehomed(w registry.Window, worktree, commonDir string) registry.Window {
+	if commonDir == "" || w.Worktree != worktree && (w.CommonDir != "" || !registry.Holds(worktree, w.Worktree)) {
+		return w
+	}
+	w.Worktree, w.CommonDir = worktree, commonDir
+	return w
 }
 
 // openTurn returns the window in which the session of r has a turn open, unless
@@ -182,9 +203,7 @@ func (c *change) see(r api.AgentReport, s registry.Sighting) {
 	if r.Transcript != "" && !r.Subagent {
 		c.w.Transcript = r.Transcript
 	}
-	if s.CommonDir != "" && s.Worktree == c.w.Worktree {
-		c.w.CommonDir = s.CommonDir
-	}
+	c.w = rehomed(c.w, s.Worktree, s.CommonDir)
 	c.w.Gone = false
 }
 

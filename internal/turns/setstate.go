@@ -3,7 +3,6 @@ package turns
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/agentstate"
@@ -25,6 +24,10 @@ func (t *Tracker) SetState(ctx context.Context, p api.SetAgentStateParams) (api.
 		return api.SetAgentStateResult{}, err
 	}
 	t.settle(ctx, w)
+	home := where
+	if w.CommonDir == "" { // what could not be used then may be usable now
+		home = t.trees.at(ctx, w.Worktree, true)
+	}
 	t.mu.Lock()
 	if t.closing {
 		t.mu.Unlock()
@@ -33,16 +36,16 @@ func (t *Tracker) SetState(ctx context.Context, p api.SetAgentStateParams) (api.
 	if current, ok := t.o.Registry.Get(w.ID); ok {
 		w = current
 	}
-	c := t.change(w, where)
+	c := t.change(w, home)
 	c.asked = true
-	if where.Root == w.Worktree && where.CommonDir != "" {
-		c.w.CommonDir = where.CommonDir
-	}
+	c.w = rehomed(c.w, home.Root, home.CommonDir)
 	if p.Agent != "" {
 		c.w.Agent = p.Agent
 	}
 	c.w.LastActive, c.w.Gone = c.now, false
-	c.apply(stated(p))
+	for _, e := range stated(p, c.w) {
+		c.apply(e)
+	}
 	result := c.finish()
 	c.complain(&result)
 	jobs := c.jobs
@@ -54,16 +57,24 @@ func (t *Tracker) SetState(ctx context.Context, p api.SetAgentStateParams) (api.
 	return result, nil
 }
 
-// stated is the event that a caller's report is.
-func stated(p api.SetAgentStateParams) agentstate.Event {
+// stated are the events that a caller's report about w is: a prompt begins a
+// turn, and the state is what it has come to since.
+func stated(p api.SetAgentStateParams, w registry.Window) []agentstate.Event {
 	e := agentstate.Event{
 		Kind: agentstate.Claim, Source: agentstate.Report, State: agentstate.State(p.State),
 		Message: checkpoint.Label(p.Message), Label: checkpoint.Label(p.Prompt),
 	}
-	if p.Prompt != "" && e.State == agentstate.Working {
-		e.Kind = agentstate.Prompt
+	prompt := e
+	prompt.Kind, prompt.State, prompt.Message = agentstate.Prompt, "", ""
+	switch {
+	case p.Prompt == "":
+	case e.State == agentstate.Working:
+		prompt.Message = e.Message
+		return []agentstate.Event{prompt}
+	case !w.TurnOpen:
+		return []agentstate.Event{prompt, e}
 	}
-	return e
+	return []agentstate.Event{e}
 }
 
 // meant finds, or makes, the window that a caller reports about. A caller that
@@ -142,19 +153,49 @@ func (t *Tracker) Windows(_ context.Context) (api.ListWindowsResult, error) {
 // Resolve finds the window that a caller means, among those that this Tracker
 // and other processes follow; write is set when files are going to change.
 func (t *Tracker) Resolve(ctx context.Context, place api.Place, write bool) (registry.Window, error) {
-	return t.resolve(place, t.trees.at(ctx, place.Dir, false), write)
+	where := t.trees.at(ctx, place.Dir, false)
+	w, err := t.resolve(place, where, write)
+	switch {
+	case err != nil && where.failed && notFound(err):
+		if where = t.trees.at(ctx, place.Dir, true); where.failed {
+			return w, where.refusal
+		}
+		return t.resolve(place, where, write)
+	case err != nil:
+		return w, err
+	}
+	t.caughtUp(ctx, w.Worktree)
+	return t.housed(ctx, w)
+}
+
+// housed is w with its repository, which may not have been there, or could not
+// be used, when w was made. Outside of any repository it is w as it is; the
+// error tells why one that is there cannot be used.
+func (t *Tracker) housed(ctx context.Context, w registry.Window) (registry.Window, error) {
+	if w.CommonDir != "" {
+		return w, nil
+	}
+	home := t.trees.at(ctx, w.Worktree, true)
+	switch home.reason {
+	case "":
+		return rehomed(w, home.Root, home.CommonDir), nil
+	case noWorktree:
+		return w, nil
+	}
+	return w, home.refusal
 }
 
 func (t *Tracker) resolve(p api.Place, where place, write bool) (registry.Window, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	windows := append(t.o.Registry.Windows(), t.takeIn(where.CommonDir)...)
+	foreign := t.takeIn(where.CommonDir) // before the registry is asked: it may lose some to others
+	windows := append(t.o.Registry.Windows(), foreign...)
 	root := where.Root
 	if where.reason != "" {
 		root = ""
 	}
-	if resolved, err := filepath.EvalSymlinks(p.Dir); err == nil {
-		p.Dir = resolved
+	if p.Dir != "" {
+		p.Dir = realPath(p.Dir)
 	}
 	return registry.ResolveIn(windows, p, root, write)
 }
@@ -168,11 +209,11 @@ func (t *Tracker) Ensure(ctx context.Context, place api.Place, name string) (reg
 	named := place.Session != "" || place.Window != ""
 	switch {
 	case err == nil && (named || w.Worktree == where.Root):
-		return w, nil
+		return t.housed(ctx, w)
 	case err != nil && (named || !notFound(err)):
 		return registry.Window{}, err
 	case where.reason != "":
-		return registry.Window{}, api.Errorf(api.CodeNotRepo, "%s: %s", where.reason, where.Root)
+		return registry.Window{}, where.refusal
 	}
 	s := registry.Sighting{Worktree: where.Root, CommonDir: where.CommonDir}
 	return t.make(ctx, s, registry.NameKey(where.session(), name), where.session(), name)

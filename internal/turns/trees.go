@@ -37,6 +37,7 @@ type tree struct {
 type place struct {
 	WorktreeInfo        // Root is the directory itself where there is no work tree
 	reason       string // why nothing can be saved here; empty: it can
+	refusal      error  // the same for a caller that wants something saved here
 	failed       bool   // that is a failure, not just the absence of a work tree
 }
 
@@ -50,12 +51,10 @@ func (p place) session() string {
 // the absence of a work tree is not believed from memory.
 func (ts *trees) at(ctx context.Context, dir string, again bool) place {
 	if !filepath.IsAbs(dir) {
-		return place{reason: noWorktree}
+		return place{reason: noWorktree, refusal: api.Errorf(api.CodeInvalidParams, "the caller's directory is missing").
+			WithHint(api.Hint{Param: "dir", Detail: "give it as an absolute path"})}
 	}
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
-	}
-	dir = filepath.Clean(dir)
+	dir = realPath(dir)
 	ts.mu.Lock()
 	t := ts.known[dir]
 	if t == nil {
@@ -78,6 +77,15 @@ func (ts *trees) at(ctx context.Context, dir string, again bool) place {
 	return t.where
 }
 
+// realPath is dir without symbolic links; what cannot be looked up stands as it
+// is.
+func realPath(dir string) string {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	return filepath.Clean(dir)
+}
+
 func placeOf(dir string, info WorktreeInfo, err error) place {
 	if err == nil {
 		return place{WorktreeInfo: info}
@@ -86,7 +94,12 @@ func placeOf(dir string, info WorktreeInfo, err error) place {
 	if nowhere(err) && strings.HasPrefix(why, noWorktree) {
 		why = noWorktree
 	}
-	return place{WorktreeInfo: WorktreeInfo{Root: dir}, reason: why, failed: !nowhere(err)}
+	p := place{WorktreeInfo: WorktreeInfo{Root: dir}, reason: why, refusal: refusal(dir, why, err), failed: !nowhere(err)}
+	var known *checkpoint.Error
+	if !p.failed && errors.As(err, &known) && known.Detail != "" && why != noWorktree {
+		p.reason += "; " + known.Detail // there is a repository, and a way to have it used
+	}
+	return p
 }
 
 // nowhere reports whether err says that no checkpoints can be taken of a
@@ -110,6 +123,26 @@ func nearestMarker(dir string) string {
 		}
 		dir = parent
 	}
+}
+
+// refusal is a failure to find the work tree of dir, as its caller is told it.
+func refusal(dir, why string, err error) *api.Error {
+	if why == noWorktree {
+		why += ": " + dir
+	}
+	var known *checkpoint.Error
+	if errors.As(err, &known) {
+		e := api.Errorf(api.Code(known.Code), "%s", why)
+		if known.Detail != "" {
+			e = e.WithHint(api.Hint{Detail: known.Detail})
+		}
+		return e
+	}
+	e := *api.AsError(err)
+	if e.Message = why; errors.Is(err, context.DeadlineExceeded) {
+		e.Code = api.CodeTimeout
+	}
+	return &e
 }
 
 // reason is a failure as a person reads it beside a turn.

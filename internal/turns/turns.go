@@ -116,6 +116,7 @@ type Tracker struct {
 	written map[string]written // what the record of a window holds, by window id
 	unsure  map[string]bool    // ids of windows whose highest turn could not be read
 	noticed map[string]bool    // ids of windows that were told that nothing is saved
+	resumed map[string][]*job  // what other processes had left to do, by root of the work tree
 }
 
 // calls counts the reports about a window.
@@ -148,6 +149,7 @@ func New(o Options) *Tracker {
 		wake:  make(chan struct{}, 1),
 		turns: map[string]*turn{}, queues: map[string]*queue{}, stores: map[string]Store{},
 		calls: map[string]calls{}, written: map[string]written{}, unsure: map[string]bool{}, noticed: map[string]bool{},
+		resumed: map[string][]*job{},
 	}
 }
 
