@@ -22,6 +22,9 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(lastGrace, stop) })
+	// A reader that goes away must not end the process before it has tidied up.
+	// Caught and not ignored, since what is ignored stays so in every child.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	p := assembly.Process{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: os.Getwd, Executable: os.Executable,
 		PID: os.Getpid(), UID: os.Getuid(), TempDir: os.TempDir(), Now: time.Now,

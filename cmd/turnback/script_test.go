@@ -39,6 +39,7 @@ func TestProgram(t *testing.T) {
 		})
 	})
 	t.Run("tour ends cleanly on an interrupt", func(t *testing.T) { testTourInterrupted(t, bin) })
+	t.Run("tour ends cleanly when its reader goes away", func(t *testing.T) { testTourUnread(t, bin) })
 }
 
 // build builds the program once for all scripts and returns its folder.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +72,55 @@ func testTourInterrupted(t *testing.T, bin string) {
 	}
 	_ = terminal.Close()
 	reading.Wait()
+	leavesNothing(t, temp, runs)
+}
+
+// testTourUnread reads the first lines of a tour and closes the pipe, as head
+// does.
+func testTourUnread(t *testing.T, bin string) {
+	temp, err := os.MkdirTemp("/tmp", "tbtour")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	cmd := exec.Command(filepath.Join(bin, "turnback"), "tour")
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "HOME="+temp, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var shown screenOf
+	if _, err := io.CopyN(&shown, out, 40); err != nil {
+		t.Error(err)
+	}
+	runs := daemonsBelow(t, temp)
+	if err := out.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 141 {
+		t.Errorf("it ended with %v, want exit status 141", err)
+	}
+	if complaints.Len() > 0 {
+		t.Errorf("stderr: %s", complaints.String())
+	}
+	if len(runs) != 1 {
+		t.Errorf("private daemons while the tour runs: %v", runs)
+	}
+	leavesNothing(t, temp, runs)
+	for _, pid := range runs {
+		if !waitGone(pid, time.Millisecond) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func leavesNothing(t *testing.T, temp string, daemons []int) {
+	t.Helper()
 	left, err := os.ReadDir(temp)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +128,7 @@ func testTourInterrupted(t *testing.T, bin string) {
 	for _, f := range left {
 		t.Errorf("left behind: %s", f.Name())
 	}
-	for _, pid := range runs {
+	for _, pid := range daemons {
 		if !waitGone(pid, 5*time.Second) {
 			t.Errorf("the daemon, pid %d, is still there", pid)
 		}

@@ -171,7 +171,9 @@ func (p Process) gitOptions() git.FindOptions {
 }
 
 // gitSetting reads a value of git's configuration as it holds in dir. A program
-// is never taken from the repository's own: that may have come with it.
+// is never taken from the repository's own: that may have come with it. Nor is
+// color.ui: git is called with one of its own here, which only the settings
+// from outside are free of.
 func (p Process) gitSetting(ctx context.Context, dir, key string) string {
 	g, err := git.Find(ctx, p.gitOptions())
 	if err != nil {
@@ -182,7 +184,7 @@ func (p Process) gitSetting(ctx context.Context, dir, key string) string {
 		return ""
 	}
 	read := repo.Settings
-	if key == "core.pager" {
+	if key == "core.pager" || key == "color.ui" {
 		read = repo.OutsideSettings
 	}
 	settings, err := read(ctx, "^"+key+"$")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -103,7 +104,9 @@ agent and its session, and every place that was left out.
 			if err != nil {
 				return err
 			}
-			show := func(w io.Writer, f text.Format, r api.ShowCheckpointResult) error { return f.Show(w, r) }
+			show := func(w io.Writer, f text.Format, r api.ShowCheckpointResult) error {
+				return errors.Join(f.Show(w, r), d.note(r.Interrupted))
+			}
 			return invoke(cmd, d, o, "show-checkpoint", api.ShowCheckpointParams{Place: place, N: n}, show)
 		},
 	}

@@ -174,7 +174,11 @@ func TestWrongUsage(t *testing.T) {
 		"checkpoint diff --color red":           "turnback: --color does not take \"red\"\nhint: accepted: auto, always, never\n",
 		"checkpoint diff 1..x":                  "turnback: \"x\" is no checkpoint number\nhint: accepted: a whole number from 1 up; run: turnback checkpoint list\n",
 		"checkpoint diff 1..2 --worktree":       "turnback: --worktree compares one checkpoint, not \"1..2\"\nhint: run: turnback checkpoint diff --help\n",
-		"checkpoint diff --context x":           "turnback: invalid argument \"x\" for \"--context\" flag: strconv.ParseInt: parsing \"x\": invalid syntax\nhint: run: turnback checkpoint diff --help\n",
+		"checkpoint diff --context x":           "turnback: --context takes a whole number from 0 to 20, not \"x\"\nhint: run: turnback checkpoint diff --help\n",
+		"checkpoint diff --context 21":          "turnback: --context takes a whole number from 0 to 20, not \"21\"\nhint: run: turnback checkpoint diff --help\n",
+		"checkpoint diff --context -1":          "turnback: --context takes a whole number from 0 to 20, not \"-1\"\nhint: run: turnback checkpoint diff --help\n",
+		"checkpoint diff --stat=perhaps":        "turnback: --stat takes true or false, not \"perhaps\"\nhint: run: turnback checkpoint diff --help\n",
+		"daemon logs -n many":                   "turnback: --lines takes a whole number, not \"many\"\nhint: run: turnback daemon logs --help\n",
 		"checkpoint restore":                    "turnback: the checkpoint's number is missing\nhint: run: turnback checkpoint restore --help\n",
 		"checkpoint restore 0":                  "turnback: \"0\" is no checkpoint number\nhint: accepted: a whole number from 1 up; run: turnback checkpoint list\n",
 		"checkpoint restore 1 2":                "turnback: unexpected argument \"2\"\nhint: run: turnback checkpoint restore --help\n",
@@ -360,6 +364,46 @@ func TestDiffOnATerminalIsColouredAndHarmless(t *testing.T) {
 	if strings.Contains(b.out.String(), "\x1b") {
 		t.Errorf("NO_COLOR: %q", b.out.String())
 	}
+}
+
+func TestColourFollowsGitsSetting(t *testing.T) {
+	for _, tc := range []struct {
+		ui, when string
+		want     bool
+	}{
+		{"", "auto", true},
+		{"auto", "auto", true},
+		{"always", "auto", true},
+		{"true", "auto", true},
+		{"false", "auto", false},
+		{"never", "auto", false},
+		{"No", "auto", false},
+		{"never", "always", true},
+		{"", "never", false},
+	} {
+		b := newBench(map[string]any{"checkpoint-diff": patch()})
+		b.Streams.OutTerminal = true
+		b.GitSetting = func(_ context.Context, _, key string) string {
+			if key == "color.ui" {
+				return tc.ui
+			}
+			return ""
+		}
+		b.run("checkpoint", "diff", "--no-pager", "--color", tc.when)
+		if got := strings.Contains(b.out.String(), "\x1b[32m"); got != tc.want {
+			t.Errorf("color.ui %q, --color %s: coloured %t", tc.ui, tc.when, got)
+		}
+	}
+}
+
+// Without a terminal nothing is coloured, and git need not be asked.
+func TestColourCostsNothingInAPipe(t *testing.T) {
+	b := newBench(map[string]any{"checkpoint-diff": patch()})
+	b.GitSetting = func(_ context.Context, _, key string) string {
+		t.Errorf("git was asked for %s", key)
+		return ""
+	}
+	b.run("checkpoint", "diff")
 }
 
 func TestNamesAreQuotedByCoreQuotePath(t *testing.T) {

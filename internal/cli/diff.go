@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -47,7 +48,8 @@ their row, with "cut" at its end, and the sums cover them.
 	f.BoolVar(&o.stat, "stat", false, "only the names and counts")
 	f.BoolVar(&o.worktree, "worktree", false, "compare with the files on disk now")
 	f.StringArrayVar(&o.paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
-	f.IntVar(&o.context, "context", 3, "`LINES` around each change, 0 to 20")
+	o.context = 3
+	f.Var(&within{value: &o.context, max: 20}, "context", "`LINES` around each change, 0 to 20")
 	f.BoolVar(&o.binary, "binary", false, "binary files as patches too (on its own when stdout is no terminal)")
 	f.StringVar(&o.color, "color", "auto", "`WHEN` to colour: auto, always or never")
 	f.BoolVar(&o.noPager, "no-pager", false, "do not page")
@@ -78,18 +80,19 @@ func runDiff(cmd *cobra.Command, d Deps, o diffOptions, args []string) error {
 		return fmt.Errorf("decode the result: %w", err)
 	}
 	style := screen.PatchStyle{
-		Colour:  screen.Colour(o.color, d.Streams.OutTerminal, d.Getenv),
+		Colour:  d.colour(cmd.Context(), o.color),
 		Visible: d.Streams.OutTerminal,
 	}
 	var b bytes.Buffer
 	if err := d.format(cmd.Context(), string(raw)).Diff(&b, r, o.stat, style); err != nil {
 		return err
 	}
-	return d.page(cmd.Context(), &b, !o.noPager)
+	return errors.Join(d.page(cmd.Context(), &b, !o.noPager), d.note(r.Interrupted))
 }
 
 func diffParams(cmd *cobra.Command, d Deps, o diffOptions, args []string) (api.CheckpointDiffParams, error) {
-	p := api.CheckpointDiffParams{Worktree: o.worktree, Paths: o.paths, Stat: o.stat}
+	p := api.CheckpointDiffParams{Worktree: o.worktree, Stat: o.stat}
+	p.Paths, p.PathsBase64 = wirePaths(o.paths)
 	p.Binary = o.binary || !d.Streams.OutTerminal && !o.stat && !o.json
 	if cmd.Flags().Changed("context") {
 		p.Context = &o.context

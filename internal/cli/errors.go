@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/nearest"
@@ -16,6 +19,10 @@ import (
 
 // exitInterrupted is the status of a command that a signal ended, as shells have it.
 const exitInterrupted = 130
+
+// exitUnread is the status of a command whose output nobody reads any more: that
+// of a process which SIGPIPE ended, as shells have it.
+const exitUnread = 141
 
 // silentFailure ends a command with a status; what there is to say was said.
 type silentFailure struct{ status int }
@@ -36,6 +43,9 @@ func report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	if silent, ok := errors.AsType[silentFailure](err); ok {
 		return silent.status
 	}
+	if unread(err) {
+		return exitUnread
+	}
 	e := api.AsError(err)
 	status := e.Code.ExitStatus()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -49,6 +59,13 @@ func report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	shown := fmt.Sprint(e.Message, e.Hint)
 	_, _ = io.WriteString(d.Streams.Err, d.format(context.WithoutCancel(ctx), shown).Error(e))
 	return status
+}
+
+// unread reports that the reader of an output has gone, as head does when it has
+// enough. Of that nothing is said. A socket that breaks is something else.
+func unread(err error) bool {
+	file, ok := errors.AsType[*fs.PathError](err)
+	return ok && errors.Is(file.Err, syscall.EPIPE)
 }
 
 // wantsJSON looks for --json, so that a command line that does not parse is
@@ -97,6 +114,48 @@ func number(arg string) (int, error) {
 	}
 	return n, nil
 }
+
+// valueError is what a flag says about a value that it does not take, in the
+// words of the command line.
+func valueError(cmd *cobra.Command, err *pflag.InvalidValueError) error {
+	f := err.GetFlag()
+	takes := ""
+	switch v := f.Value.(type) {
+	case *within:
+		takes = v.accepted()
+	default:
+		switch f.Value.Type() {
+		case "int":
+			takes = "a whole number"
+		case "bool":
+			takes = "true or false"
+		}
+	}
+	if takes == "" {
+		return usageError(cmd, "--%s does not take %q", f.Name, err.GetValue())
+	}
+	return usageError(cmd, "--%s takes %s, not %q", f.Name, takes, err.GetValue())
+}
+
+// within is a flag that takes a whole number from min to max.
+type within struct {
+	value    *int
+	min, max int
+}
+
+// Set reads the number.
+func (w *within) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < w.min || n > w.max {
+		return errors.New("it takes " + w.accepted())
+	}
+	*w.value = n
+	return nil
+}
+
+func (w *within) String() string   { return strconv.Itoa(*w.value) }
+func (w *within) Type() string     { return "int" }
+func (w *within) accepted() string { return fmt.Sprintf("a whole number from %d to %d", w.min, w.max) }
 
 // oneOf checks a flag that takes one of a few words.
 func oneOf(flag, value string, words ...string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnback/turnback/internal/cli/screen"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
@@ -41,6 +42,16 @@ func present[R any](cmd *cobra.Command, d Deps, o output, raw json.RawMessage, s
 		return fmt.Errorf("decode the result: %w", err)
 	}
 	return show(d.Streams.Out, d.format(cmd.Context(), string(raw)), r)
+}
+
+// note tells, beside the result and not in the midst of it, what else a person
+// should know. Empty is nothing.
+func (d Deps) note(words string) error {
+	if words == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(d.Streams.Err, "note: %s\n", screen.Line(words))
+	return err
 }
 
 // writeJSON writes one JSON value, indented, and a line feed.

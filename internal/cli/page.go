@@ -3,6 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"strings"
+
+	"github.com/turnback/turnback/internal/cli/screen"
 )
 
 // page writes text to stdout, through git's pager when stdout is a terminal.
@@ -30,10 +33,8 @@ func (d Deps) pager(ctx context.Context) string {
 	if p := d.Getenv("GIT_PAGER"); p != "" {
 		return p
 	}
-	if dir, err := d.Dir(); err == nil && d.GitSetting != nil {
-		if p := d.GitSetting(ctx, dir, "core.pager"); p != "" {
-			return p
-		}
+	if p := d.gitSetting(ctx, "core.pager"); p != "" {
+		return p
 	}
 	for _, e := range d.Environ {
 		if e == "PAGER=" {
@@ -44,4 +45,29 @@ func (d Deps) pager(ctx context.Context) string {
 		return p
 	}
 	return "less"
+}
+
+// colour says whether to colour stdout: as the flag says, else as git's color.ui
+// and the terminal do. git is asked only where there would be colour.
+func (d Deps) colour(ctx context.Context, when string) bool {
+	if !screen.Colour(when, d.Streams.OutTerminal, d.Getenv) {
+		return false
+	}
+	if when == "always" {
+		return true
+	}
+	switch strings.ToLower(d.gitSetting(ctx, "color.ui")) {
+	case "never", "false", "no", "off", "0":
+		return false
+	}
+	return true
+}
+
+// gitSetting is a value of git's configuration here; empty: not set.
+func (d Deps) gitSetting(ctx context.Context, key string) string {
+	dir, err := d.Dir()
+	if err != nil || d.GitSetting == nil {
+		return ""
+	}
+	return d.GitSetting(ctx, dir, key)
 }

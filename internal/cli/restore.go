@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"encoding/base64"
 	"io"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,9 +78,23 @@ func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) err
 		return err
 	}
 	params := api.RestoreCheckpointParams{
-		Place: place, N: n, Paths: o.paths, DryRun: o.dryRun, Force: o.force, Here: o.here,
+		Place: place, N: n, DryRun: o.dryRun, Force: o.force, Here: o.here,
 	}
+	params.Paths, params.PathsBase64 = wirePaths(o.paths)
 	return invoke(cmd, d, o.output, "restore-checkpoint", params, showRestore)
+}
+
+// wirePaths divides paths into those that JSON can hold as they are and, in
+// base64, those that are not UTF-8.
+func wirePaths(paths []string) (text, raw []string) {
+	for _, p := range paths {
+		if utf8.ValidString(p) {
+			text = append(text, p)
+		} else {
+			raw = append(raw, base64.StdEncoding.EncodeToString([]byte(p)))
+		}
+	}
+	return text, raw
 }
 
 func finishRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string, place api.Place) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,6 +107,9 @@ func asGroup(cmd *cobra.Command) *cobra.Command {
 
 // flagError turns what the flag parser says into wrong usage with a hint.
 func flagError(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return valueError(cmd, wrong)
+	}
 	hint := api.Hint{Command: cmd.CommandPath() + " --help"}
 	if name, found := strings.CutPrefix(err.Error(), "unknown flag: --"); found {
 		var names []string

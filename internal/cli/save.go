@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,9 @@ without a window this makes one that is named manual.
 			if err != nil {
 				return err
 			}
-			show := func(w io.Writer, f text.Format, r api.SaveCheckpointResult) error { return f.Saved(w, r) }
+			show := func(w io.Writer, f text.Format, r api.SaveCheckpointResult) error {
+				return errors.Join(f.Saved(w, r), d.note(r.Interrupted))
+			}
 			return invoke(cmd, d, o, "save-checkpoint", api.SaveCheckpointParams{Place: place, Label: label}, show)
 		},
 	}

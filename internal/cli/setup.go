@@ -237,19 +237,32 @@ func (d SetupDeps) claudeSetup(o setupOptions) (claude.Setup, error) {
 		return claude.Setup{}, api.Errorf(api.CodeInternal, "this program is a temporary build, which hooks could not find again").
 			WithHint(api.Hint{Command: "go install ./cmd/turnback", Detail: "then run setup with the installed program"})
 	}
-	file := settingsfile.File{Agent: claude.Name, Path: claude.UserSettings(d.Getenv), Mode: 0o600, StateDir: d.StateDir}
-	if o.project {
-		root, err := d.root()
-		if err != nil {
-			return claude.Setup{}, err
-		}
-		file.Path, file.Mode = claude.ProjectSettings(root), 0o644
-	}
-	if file.Path == "" {
-		return claude.Setup{}, api.Errorf(api.CodeInternal, "your settings cannot be found").
-			WithHint(api.Hint{Detail: "set HOME, or CLAUDE_CONFIG_DIR to an absolute path"})
+	file := settingsfile.File{Agent: claude.Name, StateDir: d.StateDir}
+	if file.Path, file.Mode, err = d.settings(o.project); err != nil {
+		return claude.Setup{}, err
 	}
 	return claude.Setup{File: file, Command: command}, nil
+}
+
+// settings is the settings file, and the mode that a new one gets.
+func (d SetupDeps) settings(project bool) (string, os.FileMode, error) {
+	if !project {
+		path, err := claude.UserSettings(d.Getenv)
+		if err != nil {
+			hint := api.Hint{Detail: "set HOME, or CLAUDE_CONFIG_DIR to an absolute path"}
+			return "", 0, api.Errorf(api.CodeInternal, "%v", err).WithHint(hint)
+		}
+		return path, 0o600, nil
+	}
+	root, inWorktree, err := d.root()
+	if err != nil {
+		return "", 0, err
+	}
+	if !inWorktree {
+		hint := api.Hint{Detail: "go to the work tree, or leave --project out to use your own settings"}
+		return "", 0, api.Errorf(api.CodeNotRepo, "%s is not in a git work tree", root).WithHint(hint)
+	}
+	return claude.ProjectSettings(root), 0o644, nil
 }
 
 // command is the path of this program as hooks should call it: the place in
@@ -278,19 +291,20 @@ func isTemporaryBuild(path string) bool {
 	return strings.Contains(filepath.ToSlash(path), "/go-build")
 }
 
-// root is the root of the work tree here, or the directory itself outside of
-// one. The agent reads the project settings of the directory it is started in.
-func (d SetupDeps) root() (string, error) {
+// root is the root of the work tree here, or the directory itself and false
+// outside of one. The agent reads the project settings of the directory it is
+// started in.
+func (d SetupDeps) root() (string, bool, error) {
 	here, err := d.Dir()
 	if err != nil {
-		return "", fmt.Errorf("find the working directory: %w", err)
+		return "", false, fmt.Errorf("find the working directory: %w", err)
 	}
 	for dir := here; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, nil
+			return dir, true, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return here, nil
+			return here, false, nil
 		}
 	}
 }
@@ -302,14 +316,16 @@ func (d SetupDeps) ClaudeFindings() []Finding {
 	if c.Command, err = d.command(); err != nil {
 		return []Finding{{What: "claude", Level: LevelProblem, Text: err.Error()}}
 	}
-	if path := claude.UserSettings(d.Getenv); path != "" {
+	var list []Finding
+	if path, err := claude.UserSettings(d.Getenv); err != nil {
+		list = append(list, Finding{What: "claude", Level: LevelWarning, Text: err.Error()})
+	} else {
 		c.Settings = append(c.Settings, path)
 	}
-	if root, err := d.root(); err == nil {
+	if root, _, err := d.root(); err == nil {
 		c.Settings = append(c.Settings, claude.ProjectSettings(root), claude.LocalSettings(root))
 	}
 	c.LastSeen, c.Seen = hookstate.Dir(d.StateDir).LastSeen(claude.Name)
-	var list []Finding
 	for _, f := range c.Findings() {
 		list = append(list, Finding{What: "claude", Level: f.Level, Text: f.Text, Hint: f.Hint})
 	}

@@ -140,15 +140,44 @@ func TestSetupPlaces(t *testing.T) {
 	if _, err := os.Stat(b.settings); !os.IsNotExist(err) {
 		t.Errorf("--project wrote the person's own settings: %v", err)
 	}
-	b.dir = filepath.Join(b.home, "opt")
-	b.must(t, "claude", "--project")
-	if !strings.Contains(b.get(t, filepath.Join(b.dir, ".claude", "settings.json")), b.program) {
-		t.Error("no hooks in the directory, outside of a work tree")
-	}
 	b.env["CLAUDE_CONFIG_DIR"] = filepath.Join(b.home, "conf")
 	b.must(t, "claude")
 	if !strings.Contains(b.get(t, filepath.Join(b.home, "conf", "settings.json")), b.program) {
 		t.Error("CLAUDE_CONFIG_DIR is not honoured")
+	}
+}
+
+func TestSetupForAProjectNeedsAWorkTree(t *testing.T) {
+	b := newSetupBench(t)
+	b.dir = filepath.Join(b.home, "opt")
+	for _, args := range [][]string{{"claude", "--project"}, {"claude", "--project", "--remove"}, {"claude", "--project", "--dry-run"}} {
+		want := "turnback: " + b.dir + " is not in a git work tree\nhint: go to the work tree, or leave --project out to use your own settings\n"
+		if status := b.run(args...); status != 1 || b.err.String() != want {
+			t.Errorf("setup %v: status %d, stderr %q, want %q", args, status, &b.err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, ".claude")); !os.IsNotExist(err) {
+		t.Errorf("something was written: %v", err)
+	}
+}
+
+// Where the agent looks for a relative one depends on where it is started.
+func TestSetupRefusesARelativeConfigDir(t *testing.T) {
+	b := newSetupBench(t)
+	b.env["CLAUDE_CONFIG_DIR"] = "conf"
+	want := "turnback: CLAUDE_CONFIG_DIR is \"conf\", which is not an absolute path\n"
+	if status := b.run("claude"); status != 1 || !strings.HasPrefix(b.err.String(), want) {
+		t.Errorf("status %d, stderr %q, want %q", status, &b.err, want)
+	}
+	for _, path := range []string{b.settings, filepath.Join(b.dir, "conf")} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s was written: %v", path, err)
+		}
+	}
+	b.must(t, "claude", "--project")
+	found := b.ClaudeFindings()
+	if len(found) == 0 || found[0].Level != LevelWarning || !strings.HasPrefix(found[0].Text, "CLAUDE_CONFIG_DIR is \"conf\"") {
+		t.Errorf("doctor finds %+v", found)
 	}
 }
 

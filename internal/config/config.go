@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"github.com/turnback/turnback/internal/nearest"
 )
 
 // maxFile bounds the file's size in bytes: far more than anybody writes.
@@ -172,56 +170,41 @@ func Parse(data []byte) (Config, []Problem) {
 
 func (c Config) check() []Problem {
 	var out []Problem
-	bad := func(key, accepted, format string, args ...any) {
-		out = append(out, Problem{Key: key, Text: fmt.Sprintf(format, args...), Accepted: []string{accepted}})
+	bad := func(key, format string, args ...any) {
+		out = append(out, Problem{Key: key, Text: fmt.Sprintf(format, args...), Accepted: []string{accepted(key)}})
 	}
 	if c.Git != "" && !filepath.IsAbs(c.Git) {
-		bad("git", "an absolute path", "%q is not an absolute path", c.Git)
+		bad("git", "%q is not an absolute path", c.Git)
 	}
 	cp := c.Agents.Checkpoints
 	if cp.Keep < 1 || cp.Keep > 1000 {
-		bad("agents.checkpoints.keep", "1 to 1000", "%d is not within 1 to 1000", cp.Keep)
+		bad("agents.checkpoints.keep", "%d is not within 1 to 1000", cp.Keep)
 	}
 	if cp.GoneDays < 1 || cp.GoneDays > 36500 {
-		bad("agents.checkpoints.gone_days", "1 to 36500", "%d is not within 1 to 36500", cp.GoneDays)
+		bad("agents.checkpoints.gone_days", "%d is not within 1 to 36500", cp.GoneDays)
 	}
 	for key, mb := range map[string]int64{"max_new_untracked_mb": cp.MaxNewUntrackedMB, "max_untracked_mb": cp.MaxUntrackedMB} {
 		if mb > maxMB {
-			bad("agents.checkpoints."+key, "up to 1000000000, or a negative number for no limit", "%d is too large", mb)
+			bad("agents.checkpoints."+key, "%d is too large", mb)
 		}
 	}
 	return out
 }
 
+// accepted is what a key takes beyond its kind; empty: all of that.
+func accepted(key string) string {
+	switch key {
+	case "git":
+		return "an absolute path"
+	case "agents.checkpoints.keep":
+		return "1 to 1000"
+	case "agents.checkpoints.gone_days":
+		return "1 to 36500"
+	case "agents.checkpoints.max_untracked_mb", "agents.checkpoints.max_new_untracked_mb":
+		return "up to 1000000000, or a negative number for no limit"
+	}
+	return ""
+}
+
 // maxMB keeps a limit in bytes within 64 bits.
 const maxMB = 1_000_000_000
-
-func explain(err error) []Problem {
-	var missing *toml.StrictMissingError
-	if errors.As(err, &missing) {
-		out := make([]Problem, 0, len(missing.Errors))
-		for _, e := range missing.Errors {
-			out = append(out, unknownKey(&e))
-		}
-		return out
-	}
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, _ := decode.Position()
-		text := strings.TrimPrefix(decode.Error(), "toml: ")
-		return []Problem{{Line: line, Key: strings.Join(decode.Key(), "."), Text: text}}
-	}
-	return []Problem{{Text: strings.TrimPrefix(err.Error(), "toml: ")}}
-}
-
-func unknownKey(e *toml.DecodeError) Problem {
-	line, _ := e.Position()
-	key := e.Key()
-	p := Problem{Line: line, Key: strings.Join(key, "."), Text: "unknown key"}
-	if len(key) == 0 {
-		return p
-	}
-	p.Accepted = keysOf(key[:len(key)-1])
-	p.DidYouMean = nearest.Word(key[len(key)-1], p.Accepted)
-	return p
-}

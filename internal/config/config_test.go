@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,19 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{"gone_days", "[agents.checkpoints]\ngone_days = 0\n", []string{"agents.checkpoints.gone_days: 0 is not within 1 to 36500"}},
 		{"relative git", `git = "bin/git"`, []string{`git: "bin/git" is not an absolute path`}},
 		{"huge limit", "[agents.checkpoints]\nmax_untracked_mb = 9000000000000000000\n", []string{"agents.checkpoints.max_untracked_mb: 9000000000000000000 is too large"}},
-		{"wrong type", "[agents.checkpoints]\nkeep = \"many\"\n", []string{"line 2: ..."}},
+		{"string for number", "[agents.checkpoints]\nkeep = \"many\"\n", []string{"line 2: agents.checkpoints.keep: takes a whole number, 1 to 1000, not a string"}},
+		{"fraction", "[agents.checkpoints]\ngone_days = 1.5\n", []string{"line 2: agents.checkpoints.gone_days: takes a whole number, 1 to 36500, not a floating point number"}},
+		{"limit", "[agents.checkpoints]\nmax_untracked_mb = 1979-05-27\n", []string{"line 2: agents.checkpoints.max_untracked_mb: takes a whole number, up to 1000000000, or a negative number for no limit, not a local date"}},
+		{"number for yes or no", "[agents.checkpoints]\nenabled = 1\n", []string{"line 2: agents.checkpoints.enabled: takes true or false, not a whole number"}},
+		{"number for text", "git = 7\n", []string{"line 1: git: takes a string, an absolute path, not a whole number"}},
+		{"in an inline table", "agents.checkpoints = {keep = true}\n", []string{"line 1: agents.checkpoints.keep: takes a whole number, 1 to 1000, not a boolean"}},
+		{"number for table", "agents = 3\n", []string{"line 1: agents: takes a table, not a whole number"}},
+		{"array for table", "[agents]\ncheckpoints = [1]\n", []string{"line 2: agents.checkpoints: takes a table, not an array"}},
+		{"array table", "[[agents]]\n", []string{"line 1: agents: takes a table, not an array table"}},
+		{"table for text", "[git]\n", []string{"line 1: git: takes a string, an absolute path, not a table"}},
+		{"inline table for number", "agents.checkpoints.keep = {a=1}\n", []string{"line 1: agents.checkpoints.keep: takes a whole number, 1 to 1000, not an inline table"}},
+		{"table below a number", "[agents.checkpoints.keep.sub]\n", []string{"line 1: agents.checkpoints.keep: takes a whole number, 1 to 1000, not a table"}},
+		{"key below a number", "agents.checkpoints.keep.x = 1\n", []string{"line 1: agents.checkpoints.keep: takes a whole number, 1 to 1000, not a table"}},
 		{"no number", "[agents.checkpoints]\nkeep = \n", []string{"line 2: ..."}},
 		{"no TOML", "keep: 7\n", []string{"line 1: ..."}},
 		{"key twice", "[agents.checkpoints]\nkeep = 1\nkeep = 2\n", []string{"..."}},
@@ -104,6 +117,27 @@ func TestUnknownKeyTellsWhatThereIs(t *testing.T) {
 	want := []string{"enabled", "keep", "max_untracked_mb", "max_new_untracked_mb", "at_turn_start", "gone_days", "allow_home"}
 	if diff := cmp.Diff(want, problems[0].Accepted); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What the decoder says of Go's types is no word for whoever wrote the file.
+func TestProblemsSpeakOfNoGoType(t *testing.T) {
+	values := []string{`"x"`, "1", "1.5", "true", "[1]", "{a=1}", "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "99999999999999999999", "nan", "0x10"}
+	for _, key := range []string{"git", "agents", "agents.checkpoints", "agents.checkpoints.keep", "agents.checkpoints.enabled", "agents.checkpoints.max_untracked_mb"} {
+		texts := []string{"[" + key + "]\n", "[[" + key + "]]\n", "[" + key + ".sub]\n", key + ".sub = 1\n"}
+		for _, v := range values {
+			texts = append(texts, key+" = "+v+"\n")
+		}
+		for _, text := range texts {
+			_, problems := config.Parse([]byte(text))
+			for _, p := range problems {
+				for _, word := range strings.Fields(p.String()) {
+					if slices.Contains([]string{"int", "int64", "bool", "struct", "TOML"}, word) || strings.Contains(word, "config.") {
+						t.Errorf("%q: %s", text, p)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -185,6 +185,11 @@ func (g *guide) show(ctx context.Context, args []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		// A command fails too when the reader of its output has gone: the tour's
+		// own output tells.
+		if _, unread := fmt.Fprintln(g.Out); unread != nil {
+			return unread
+		}
 		return fmt.Errorf("the tour stopped at %q: %w", line, err)
 	}
 	return nil

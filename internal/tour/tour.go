@@ -44,7 +44,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	g := &guide{Options: o, dir: dir, repo: filepath.Join(dir, "api")}
 	g.env = g.privateEnv()
-	defer func() { err = errors.Join(err, g.cleanUp(context.WithoutCancel(ctx))) }()
+	defer func() { err = worse(err, g.cleanUp(context.WithoutCancel(ctx))) }()
 	if err := g.prepare(ctx); err != nil {
 		return err
 	}
@@ -54,6 +54,15 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// worse joins what ended the tour with what the clean-up could not do. That a
+// reader has gone is no news beside something that was left behind.
+func worse(ended, left error) error {
+	if left != nil && errors.Is(ended, syscall.EPIPE) {
+		return left
+	}
+	return errors.Join(ended, left)
 }
 
 // scratch makes the folder of a tour. The daemon's socket lies in it, whose path

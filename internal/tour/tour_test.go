@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -144,6 +145,42 @@ func TestAStepThatFailsEndsTheTour(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	s.leavesNothing(t)
+}
+
+// closedAfter is an output whose reader goes away after some text.
+type closedAfter struct {
+	io.Writer
+	text string
+	gone bool
+}
+
+func (c *closedAfter) Write(p []byte) (int, error) {
+	if c.gone {
+		return 0, syscall.EPIPE
+	}
+	c.gone = bytes.Contains(p, []byte(c.text))
+	return c.Writer.Write(p)
+}
+
+func TestAReaderThatGoesAwayEndsTheTour(t *testing.T) {
+	const failing = `case "$1 $2" in "daemon start") echo '{"pid":0}';; "checkpoint list") exit 141;; *) echo done;; esac`
+	for text, body := range map[string]string{"First version": answer, "$ turnback checkpoint list": failing} {
+		s := newStage(t, body)
+		s.Out = &closedAfter{Writer: &s.out, text: text}
+		if err := Run(t.Context(), s.Options); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("gone after %q: error %v", text, err)
+		}
+		s.leavesNothing(t)
+	}
+}
+
+func TestADaemonThatStaysIsToldOfEvenWithoutAReader(t *testing.T) {
+	s := newStage(t, `case "$1 $2" in "daemon start") echo '{"pid":0}';; "daemon stop") exit 1;; esac`)
+	s.Out = &closedAfter{Writer: &s.out, text: "First version"}
+	err := Run(t.Context(), s.Options)
+	if err == nil || errors.Is(err, syscall.EPIPE) || !strings.Contains(err.Error(), "stop the private daemon") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestADaemonThatDoesNotStopIsKilled(t *testing.T) {

@@ -163,13 +163,29 @@ func (c *checkpoints) target(ctx context.Context, place api.Place, write bool) (
 		return found{}, api.Errorf(api.CodeNotRepo, "window %s is in %s, which is not a git work tree", w.Name, w.Worktree).
 			WithHint(api.Hint{Detail: "checkpoints need a git work tree; run git init there"})
 	}
-	store, err := c.Open(ctx, w.Worktree)
-	if err != nil && place.Dir != "" && place.Dir != w.Worktree {
-		if here, hereErr := c.Open(ctx, place.Dir); hereErr == nil && here.CommonDir() == w.CommonDir {
-			store, err = here, nil
-		}
-	}
+	store, err := c.open(ctx, w, place)
 	return found{window: w, store: store}, err
+}
+
+// open opens the work tree of w. Where that has gone, the caller's repository
+// will do if it holds the checkpoints of w: it is another work tree of the same
+// one, or the same one moved.
+func (c *checkpoints) open(ctx context.Context, w registry.Window, place api.Place) (*checkpoint.Store, error) {
+	store, err := c.Open(ctx, w.Worktree)
+	if err == nil || place.Dir == "" || place.Dir == w.Worktree {
+		return store, err
+	}
+	here, hereErr := c.Open(ctx, place.Dir)
+	if hereErr != nil {
+		return nil, err
+	}
+	if here.CommonDir() == w.CommonDir {
+		return here, nil
+	}
+	if info, listErr := here.List(ctx, w.ID); listErr != nil || len(info.Checkpoints) == 0 {
+		return nil, err
+	}
+	return here, nil
 }
 
 // remembered looks for a window among the panes that the refs of the caller's

@@ -25,8 +25,8 @@ func (c *checkpoints) list(ctx context.Context, p api.ListCheckpointsParams) (ap
 	}
 	out := c.newList(f.window.Pane())
 	out.add(info)
-	out.Interrupted, err = interruptedNote(f.store)
-	return out.ListCheckpointsResult, err
+	out.Interrupted = interruptedNote(f.store)
+	return out.ListCheckpointsResult, nil
 }
 
 func (c *checkpoints) listAll(ctx context.Context, p api.ListCheckpointsParams) (api.ListCheckpointsResult, error) {
@@ -45,8 +45,8 @@ func (c *checkpoints) listAll(ctx context.Context, p api.ListCheckpointsParams) 
 	slices.SortStableFunc(out.Checkpoints, func(a, b api.Checkpoint) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Pane, b.Pane), cmp.Compare(a.N, b.N))
 	})
-	out.Interrupted, err = interruptedNote(store)
-	return out.ListCheckpointsResult, err
+	out.Interrupted = interruptedNote(store)
+	return out.ListCheckpointsResult, nil
 }
 
 // storeFor opens the repository that a place is about: that of the window it
@@ -77,15 +77,15 @@ func (l *list) add(info checkpoint.PaneInfo) {
 }
 
 // interruptedNote says what to do about a restore that was killed; empty: none was.
-func interruptedNote(store *checkpoint.Store) (string, error) {
+func interruptedNote(store *checkpoint.Store) string {
 	r, err := store.Interrupted()
 	if err != nil {
-		return err.Error(), nil
+		return err.Error()
 	}
 	if r == nil {
-		return "", nil
+		return ""
 	}
-	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", r.Name), nil
+	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", r.Name)
 }
 
 func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api.ShowCheckpointResult, error) {
@@ -99,7 +99,8 @@ func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api
 	}
 	left, err := f.store.LeftOutAll(ctx, cp)
 	return api.ShowCheckpointResult{
-		Checkpoint: wireCheckpoint(cp), LeftOutAll: wireLeftOut(left), Transcript: cp.Transcript, Untrusted: true,
+		Checkpoint: wireCheckpoint(cp), LeftOutAll: wireLeftOut(left), Transcript: cp.Transcript,
+		Interrupted: interruptedNote(f.store), Untrusted: true,
 	}, err
 }
 
@@ -108,12 +109,16 @@ func (c *checkpoints) diff(ctx context.Context, p api.CheckpointDiffParams) (api
 		return api.CheckpointDiffResult{}, api.Errorf(api.CodeInvalidParams, "give one checkpoint, or two of them as from and to").
 			WithHint(api.Hint{Param: "n", Command: "turnback checkpoint diff --help"})
 	}
+	paths, err := rawPaths(p.Paths, p.PathsBase64)
+	if err != nil {
+		return api.CheckpointDiffResult{}, err
+	}
 	f, err := c.target(ctx, p.Place, false)
 	if err != nil {
 		return api.CheckpointDiffResult{}, err
 	}
 	r := checkpoint.DiffRequest{
-		Pane: f.window.ID, N: p.N, From: p.From, To: p.To, Worktree: p.Worktree, Paths: p.Paths, Stat: p.Stat, Context: 3, Binary: p.Binary,
+		Pane: f.window.ID, N: p.N, From: p.From, To: p.To, Worktree: p.Worktree, Paths: paths, Stat: p.Stat, Context: 3, Binary: p.Binary,
 	}
 	if p.Context != nil {
 		r.Context = *p.Context
@@ -122,5 +127,7 @@ func (c *checkpoints) diff(ctx context.Context, p api.CheckpointDiffParams) (api
 	if err != nil {
 		return api.CheckpointDiffResult{}, err
 	}
-	return wireDiff(d, f.window.Pane()), nil
+	out := wireDiff(d, f.window.Pane())
+	out.Interrupted = interruptedNote(f.store)
+	return out, nil
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,6 +40,20 @@ func wirePath(path string) (text, raw string) {
 		return path, ""
 	}
 	return strings.ToValidUTF8(path, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(path))
+}
+
+// rawPaths is the way back: paths that came as text, and those that came as
+// bytes in base64.
+func rawPaths(text, raw []string) ([]string, error) {
+	out := slices.Clone(text)
+	for _, r := range raw {
+		path, err := base64.StdEncoding.DecodeString(r)
+		if err != nil {
+			return nil, api.Errorf(api.CodeInvalidParams, "%.80q is not base64", r).WithHint(api.Hint{Param: "paths_base64"})
+		}
+		out = append(out, string(path))
+	}
+	return out, nil
 }
 
 // wirePaths gives paths for people. A list is never null on the wire.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/shell"
 )
 
 func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams, progress func(api.Progress)) (api.RestoreResult, error) {
@@ -16,18 +17,27 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 		return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "the number of a checkpoint is 1 or more").
 			WithHint(api.Hint{Param: "n", Command: "turnback checkpoint list"})
 	}
+	paths, err := rawPaths(p.Paths, p.PathsBase64)
+	if err != nil {
+		return api.RestoreResult{}, err
+	}
 	f, err := c.target(ctx, p.Place, true)
 	if err != nil {
 		return api.RestoreResult{}, err
 	}
 	r := f.request(progress)
-	r.N, r.Paths, r.DryRun, r.Here = p.N, p.Paths, p.DryRun, p.Here
-	command := fmt.Sprintf("turnback checkpoint restore -s %s -w %s %d", f.window.Session, f.window.ID, p.N)
+	r.N, r.Paths, r.DryRun, r.Here = p.N, paths, p.DryRun, p.Here
+	command := fmt.Sprintf("turnback checkpoint restore %s %d", f.flags(), p.N)
 	if err := c.guard(ctx, &r, f, p.Place, p.Force, command); err != nil {
 		return api.RestoreResult{}, err
 	}
 	res, err := f.store.Restore(ctx, r)
 	return c.restored(f, "restore", res, p.DryRun), err
+}
+
+// flags name the window in a command line for a shell.
+func (f found) flags() string {
+	return "-s " + shell.Word(f.window.Session) + " -w " + shell.Word(f.window.ID)
 }
 
 func (f found) request(progress func(api.Progress)) checkpoint.RestoreRequest {
@@ -101,7 +111,7 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 		}
 		r := f.request(progress)
 		r.DryRun, r.Here = p.DryRun, p.Here
-		command := fmt.Sprintf("turnback %s -s %s -w %s", action, f.window.Session, f.window.ID)
+		command := fmt.Sprintf("turnback %s %s", action, f.flags())
 		if err := c.guard(ctx, &r, f, p.Place, p.Force, command); err != nil {
 			return api.RestoreResult{}, err
 		}
@@ -121,16 +131,12 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 const manualWindow = "manual"
 
 func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, progress func(api.Progress)) (api.SaveCheckpointResult, error) {
-	w, err := c.Panes.Ensure(ctx, p.Place, manualWindow)
+	f, err := c.ensure(ctx, p.Place)
 	if err != nil {
 		return api.SaveCheckpointResult{}, err
 	}
-	store, err := c.Open(ctx, w.Worktree)
-	if err != nil {
-		return api.SaveCheckpointResult{}, err
-	}
-	f := found{window: w, store: store}
-	res, err := store.Save(ctx, checkpoint.SaveRequest{
+	w := f.window
+	res, err := f.store.Save(ctx, checkpoint.SaveRequest{
 		Kind: checkpoint.KindManual, Pane: f.pane(), Turn: w.Turn, State: string(w.StateOrNone()), Label: p.Label, Always: true,
 		Agent: w.Agent, AgentSession: w.AgentSession,
 		Progress: func(done, total int64) { progress(api.Progress{What: "saving files", Done: done, Total: total}) },
@@ -139,7 +145,28 @@ func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, prog
 		return api.SaveCheckpointResult{}, err
 	}
 	c.publish("checkpoint_saved", f, res.Checkpoint)
-	return api.SaveCheckpointResult{Pane: w.Pane(), Checkpoint: wireCheckpoint(*res.Checkpoint)}, nil
+	pane := w.Pane()
+	pane.Worktree = f.store.Worktree()
+	return api.SaveCheckpointResult{Pane: pane, Checkpoint: wireCheckpoint(*res.Checkpoint), Interrupted: interruptedNote(f.store)}, nil
+}
+
+// ensure finds the window that a save by hand is for, or makes it. One that only
+// its checkpoints still know of is saved where it was, else where the caller
+// stands.
+func (c *checkpoints) ensure(ctx context.Context, place api.Place) (found, error) {
+	w, err := c.Panes.Ensure(ctx, place, manualWindow)
+	if err == nil {
+		store, err := c.open(ctx, w, place)
+		return found{window: w, store: store}, err
+	}
+	f, err := c.remembered(ctx, place, err)
+	if err != nil {
+		return found{}, err
+	}
+	if there, err := c.Open(ctx, f.window.Worktree); err == nil && there.CommonDir() == f.store.CommonDir() {
+		f.store = there
+	}
+	return f, nil
 }
 
 func (c *checkpoints) drop(ctx context.Context, p api.DropCheckpointsParams) (api.DropCheckpointsResult, error) {

@@ -25,7 +25,7 @@ func floors() [][]string {
 		{"checkpoint"},
 		{"snapshot", "restore", "registry", "agents"},
 		{"git", "agentstate", "config", "terminal", "api"},
-		{"xec", "nearest", "files", "label", "trailers", "patch"},
+		{"xec", "nearest", "files", "label", "trailers", "patch", "shell"},
 	}
 }
 

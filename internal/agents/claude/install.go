@@ -10,17 +10,21 @@ import (
 	"github.com/turnback/turnback/internal/agents/settingsfile"
 )
 
-// UserSettings is the path of the person's settings; env is their environment.
-// It is empty when there is no home directory.
-func UserSettings(env func(string) string) string {
-	if dir := env("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "settings.json")
+// UserSettings is the path of the person's settings; env is their environment. A
+// relative CLAUDE_CONFIG_DIR is an error: which file it means depends on where
+// the agent is started.
+func UserSettings(env func(string) string) (string, error) {
+	switch dir := env("CLAUDE_CONFIG_DIR"); {
+	case filepath.IsAbs(dir):
+		return filepath.Join(dir, "settings.json"), nil
+	case dir != "":
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR is %q, which is not an absolute path", dir)
 	}
 	home := env("HOME")
 	if !filepath.IsAbs(home) {
-		return ""
+		return "", errors.New("your settings cannot be found: HOME is not an absolute path")
 	}
-	return filepath.Join(home, ".claude", "settings.json")
+	return filepath.Join(home, ".claude", "settings.json"), nil
 }
 
 // ProjectSettings is the path of the settings that everybody shares who starts

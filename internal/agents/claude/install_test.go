@@ -170,11 +170,11 @@ func TestPathsOfSettings(t *testing.T) {
 		"":                                env(),
 	}
 	for want, env := range tests {
-		if got := UserSettings(env); got != want {
-			t.Errorf("UserSettings = %q, want %q", got, want)
+		if got, err := UserSettings(env); got != want || (err != nil) != (want == "") {
+			t.Errorf("UserSettings = %q, %v, want %q", got, err, want)
 		}
 	}
-	if got := UserSettings(env("HOME", "/h", "CLAUDE_CONFIG_DIR", "conf")); got != "/h/.claude/settings.json" {
+	if got, err := UserSettings(env("HOME", "/h", "CLAUDE_CONFIG_DIR", "conf")); err == nil {
 		t.Errorf("a relative CLAUDE_CONFIG_DIR gives %q", got)
 	}
 }

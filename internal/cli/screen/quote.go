@@ -125,19 +125,3 @@ func needsWork(s string) bool {
 	}
 	return false
 }
-
-// ShellWord quotes a word for a POSIX shell when it needs it.
-func ShellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !shellSafe(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func shellSafe(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-		return true
-	}
-	return strings.ContainsRune("-_./:@%+=,", r)
-}

@@ -95,16 +95,6 @@ func TestLineNeverLetsAControlCharacterThrough(t *testing.T) {
 	})
 }
 
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{
-		"api-feat-retry": "api-feat-retry", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$(x)": "'$(x)'",
-	} {
-		if got := ShellWord(in); got != want {
-			t.Errorf("ShellWord(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestTableLinesUpWideLetters(t *testing.T) {
 	var b strings.Builder
 	if err := Table(&b, [][]string{{"a", "b", "c"}, {"語", "", ""}, {"xyz", "1"}}); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/screen"
+	"github.com/turnback/turnback/internal/shell"
 )
 
 // Restore writes the result of a restore of any kind.
@@ -55,7 +56,7 @@ func did(r api.RestoreResult) string {
 
 // wayBack is the command that takes the restore back.
 func (f Format) wayBack(r api.RestoreResult) string {
-	target := fmt.Sprintf("-s %s -w %s", screen.ShellWord(screen.Line(r.Session)), screen.ShellWord(r.Pane.Pane))
+	target := fmt.Sprintf("-s %s -w %s", shell.Word(screen.Line(r.Session)), shell.Word(r.Pane.Pane))
 	switch r.Action {
 	case "undo":
 		return "To put the turn back, run: turnback redo " + target
