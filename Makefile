@@ -14,7 +14,7 @@ RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal
 .PHONY: build test race lint fmt fmt-check script fuzz bench e2e ci golden
 
 build: ## the program, as ./turnback
-	$(GO) build -o $(BIN) ./cmd/turnback
+	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(BIN) ./cmd/turnback
 
 test: ## every test but the end-to-end ones
 	$(GO) test $(TESTFLAGS) ./...

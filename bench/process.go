@@ -40,7 +40,9 @@ func programs(ctx context.Context, o options, environ []string, dir string, tell
 	}
 	p.turnback = filepath.Join(dir, "turnback")
 	tell("building turnback")
-	build := exec.CommandContext(ctx, p.goTool, "build", "-o", p.turnback, "github.com/turnback/turnback/cmd/turnback")
+	// As README has it built: without C, its process starts sooner.
+	build := exec.CommandContext(ctx, p.goTool, "build", "-ldflags=-s", "-o", p.turnback, "github.com/turnback/turnback/cmd/turnback")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build turnback: %w\n%s", err, out)
 	}
