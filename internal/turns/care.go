@@ -159,6 +159,7 @@ func (t *Tracker) foreignTurn(w registry.Window) bool {
 func (t *Tracker) Busy(ctx context.Context, worktree string) ([]registry.Window, error) {
 	where := t.trees.at(ctx, worktree, false)
 	inTree := func(w registry.Window) bool { return w.Worktree == where.Root }
+	t.letSettle(ctx, inTree)
 	t.mu.Lock()
 	foreign := t.takeIn(where.CommonDir)
 	t.closeDead(inTree)
@@ -180,6 +181,33 @@ func (t *Tracker) Busy(ctx context.Context, worktree string) ([]registry.Window,
 		}
 	}
 	return busy, nil
+}
+
+// letSettle waits until an interrupt that the transcript of a matching window
+// tells of can be believed: answerTime at most.
+func (t *Tracker) letSettle(ctx context.Context, match func(registry.Window) bool) {
+	var wait time.Duration
+	t.mu.Lock()
+	for _, w := range t.o.Registry.Windows() {
+		c := t.calls[w.ID]
+		if !w.TurnOpen || !match(w) || w.Transcript == "" || c.running > 0 {
+			continue
+		}
+		left := answerTime - t.o.Now().Sub(c.answered)
+		if left > wait && t.o.Transcripts.EndsInInterrupt(w.Agent, w.Transcript) {
+			wait = left
+		}
+	}
+	t.mu.Unlock()
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }
 
 // closeDead closes the open turns of the matching windows whose agent has died

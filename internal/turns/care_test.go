@@ -34,6 +34,13 @@ func (a *agent) isInterrupted() {
 	a.h.set(func() { a.h.interrupted[a.script] = true })
 }
 
+// goesOn has the agent write what comes after an interrupt: the next prompt.
+func (a *agent) goesOn() {
+	a.h.t.Helper()
+	a.writes("the next prompt")
+	a.h.set(func() { a.h.interrupted[a.script] = false })
+}
+
 func TestBusy(t *testing.T) {
 	h := newHouse(t)
 	web := h.repo("web")
@@ -90,7 +97,18 @@ func TestTheInterruptOfTheTurnBeforeIsNotThisTurns(t *testing.T) {
 
 		claude.prompts("p3", "three")
 		claude.writes("not of the conversation")
-		equal(t, "the agent was answered just now", h.busy(), "claude")
+		var agent sync.WaitGroup
+		agent.Go(func() {
+			time.Sleep(300 * time.Millisecond)
+			claude.goesOn()
+		})
+		equal(t, "the agent was answered just now, and is waited for", h.busy(), "claude")
+		agent.Wait()
+
+		claude.isInterrupted()
+		equal(t, "interrupted right after an answer", h.busy(), "")
+		claude.prompts("p3b", "three again")
+		claude.goesOn()
 
 		store.takes(4 * time.Second)
 		var hook sync.WaitGroup

@@ -120,6 +120,10 @@ func TestALinkStaysALink(t *testing.T) {
 	} {
 		prepare()
 		_ = os.Remove(f.Path)
+		_ = os.Remove(filepath.Join(filepath.Dir(f.Path), "other"))
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		link := target
 		if name == "over another" {
 			link = filepath.Join(filepath.Dir(f.Path), "other")
@@ -127,9 +131,6 @@ func TestALinkStaysALink(t *testing.T) {
 				t.Fatal(err)
 			}
 			link = "other"
-		}
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
-			t.Fatal(err)
 		}
 		if err := os.Symlink(link, f.Path); err != nil {
 			t.Fatal(err)
