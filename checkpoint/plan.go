@@ -216,14 +216,34 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) 
 	if err != nil {
 		return err
 	}
+	placed := p.places()
 	p.ops = slices.DeleteFunc(p.ops, func(op restore.Op) bool {
-		if op.New.Absent() && ignored[op.Path] {
+		if op.New.Absent() && ignored[op.Path] && !placed(op.Path) {
 			p.kept = append(p.kept, op.Path)
 			return true
 		}
 		return false
 	})
 	return nil
+}
+
+// places gives a function that tells whether the target has something at a path
+// at which another kind of thing stands, above or below it: then it had no file
+// there, ignored or not.
+func (p *plan) places() func(file string) bool {
+	files, folders := map[string]bool{}, map[string]bool{}
+	for _, op := range p.ops {
+		if op.New.Absent() {
+			continue
+		}
+		files[op.Path] = true
+		for i := range op.Path {
+			if op.Path[i] == '/' {
+				folders[op.Path[:i]] = true
+			}
+		}
+	}
+	return func(file string) bool { return folders[file] || restore.BelowAny(file, files) }
 }
 
 // exceptTracked takes the paths out of a set that are tracked, and were in HEAD

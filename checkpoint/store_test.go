@@ -354,3 +354,19 @@ func TestAMistypedPathIsRefused(t *testing.T) {
 		t.Errorf("%d checkpoints, want 1", n)
 	}
 }
+
+// TestAnIgnoredFileBelowALinkOfTheTargetGoes has a folder with a file in place of
+// a link, and ignore rules of the link's time that ignore the file.
+func TestAnIgnoredFileBelowALinkOfTheTargetGoes(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write("d/b", "1\n") })
+	r.Remove("d")
+	r.Symlink("a", "d")
+	r.Write(".gitignore", "b\n")
+	before := r.Tree()
+	res := r.restore(1)
+	r.restore(res.Safety.N)
+	if diff := cmp.Diff(before, r.Tree()); diff != "" {
+		t.Errorf("there and back (- want, + got):\n%s", diff)
+	}
+}

@@ -149,11 +149,11 @@ func order(ops []Op, which []int) (writes, removes, late, rules []int) {
 	for _, n := range which {
 		op := ops[n]
 		switch {
-		case path.Base(op.Path) == ".gitattributes" && !goneDir[op.Path] && !belowAny(op.Path, gone):
+		case path.Base(op.Path) == ".gitattributes" && !goneDir[op.Path] && !BelowAny(op.Path, gone):
 			rules = append(rules, n)
 		case op.New.Absent():
 			removes = append(removes, n)
-		case op.Old.Absent() && (goneDir[op.Path] || belowAny(op.Path, gone)):
+		case op.Old.Absent() && (goneDir[op.Path] || BelowAny(op.Path, gone)):
 			late = append(late, n)
 		default:
 			writes = append(writes, n)
@@ -162,7 +162,8 @@ func order(ops []Op, which []int) (writes, removes, late, rules []int) {
 	return writes, removes, late, rules
 }
 
-func belowAny(file string, set map[string]bool) bool {
+// BelowAny tells whether a folder above file is in set.
+func BelowAny(file string, set map[string]bool) bool {
 	for i := range file {
 		if file[i] == '/' && set[file[:i]] {
 			return true

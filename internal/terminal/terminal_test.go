@@ -74,6 +74,7 @@ func child(t *testing.T, pid int, name string) int {
 		found, _ = strconv.Atoi(strings.TrimSpace(string(out)))
 		return found != 0
 	})
+	t.Cleanup(func() { _ = syscall.Kill(found, syscall.SIGKILL) }) // its parent's end is not its own
 	return found
 }
 
@@ -130,6 +131,7 @@ func TestCommandWithoutATerminal(t *testing.T) {
 		detached = p.PID
 		return err == nil && p.Session == tool
 	})
+	t.Cleanup(func() { _ = syscall.Kill(-tool, syscall.SIGKILL) }) // a session of its own, with a child
 	if got := Identify(env(nil), detached); len(keys) != 1 || !slices.Equal(got, keys) {
 		t.Errorf("Identify = %q, want the terminal of the ancestor, %q", got, keys)
 	}
