@@ -6,12 +6,13 @@ BIN ?= turnback
 # Flags for go test: make test TESTFLAGS='-run TestList -v'
 TESTFLAGS ?=
 FUZZTIME ?= 10s
+SOAK ?= 1000
 # Packages in which goroutines or processes meet.
 RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
 	./internal/connect/... ./internal/daemon/... ./internal/files/... ./internal/registry/... ./internal/restore/... \
 	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
 
-.PHONY: build test race lint fmt fmt-check script fuzz bench e2e ci golden
+.PHONY: build test race lint fmt fmt-check script fuzz soak bench e2e ci golden
 
 build: ## the program, as ./turnback
 	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(BIN) ./cmd/turnback
@@ -43,6 +44,10 @@ golden: ## rewrites the golden files; read the diff before you keep it
 
 fuzz: ## every fuzz test, FUZZTIME each
 	tools/fuzz $(FUZZTIME)
+
+soak: ## new random histories for the tests of restore and of saving; SOAK of each
+	$(GO) test -timeout 0 -count=1 -run 'NothingIsLost|OraclesTree' $(TESTFLAGS) ./checkpoint ./internal/snapshot \
+		-rapid.checks=$(SOAK) -rapid.seed=$$(date +%s)
 
 bench: ## prints ratios, see bench/
 	$(GO) run ./bench

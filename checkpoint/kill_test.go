@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/testutil/seed"
 )
 
 // killAt names the environment variables by which the test program restores
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		restoreAndDie(at, os.Getenv(killDir))
 		os.Exit(3)
 	}
-	os.Exit(m.Run())
+	os.Exit(seed.Main(m))
 }
 
 func restoreAndDie(at, dir string) {
