@@ -42,7 +42,11 @@ func (s *Store) Finish(ctx context.Context, r FinishRequest) (RestoreResult, err
 
 func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) (RestoreResult, error) {
 	res := RestoreResult{N: j.N, Turn: j.Turn}
-	run, done, err := s.newRun(ctx, j.RunID, r.Progress)
+	looking, err := s.lookingRun(ctx)
+	if err != nil {
+		return res, err
+	}
+	run, done, err := s.writingRun(ctx, looking, j.RunID, r.Progress)
 	if err != nil {
 		return res, err
 	}
@@ -89,7 +93,8 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	for _, i := range todo {
 		res.note(j.Ops[i])
 	}
-	return res, s.settle(ctx, &res, l.made.Tree, j)
+	err = s.settle(ctx, &res, l.made.Tree, j, looking)
+	return res, err
 }
 
 // vacated is op where nothing stands at its path: there is nothing to expect of

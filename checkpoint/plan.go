@@ -25,9 +25,10 @@ type target struct {
 // plan is what going from the work tree to a target means.
 type plan struct {
 	ops     []restore.Op
-	kept    []string // would be removed, but the target could not have known them
-	skipped []string // submodules and what the target left out
-	include []string // left out of the work tree's own tree, but about to be changed
+	kept    []string     // would be removed, but the target could not have known them
+	skipped []string     // submodules and what the target left out
+	run     *restore.Run // looks at the work tree
+	include []string     // left out of the work tree's own tree, but about to be changed
 
 	leftThen snapshot.Reasons // what the target left out
 	leftNow  snapshot.Reasons // what the work tree's own tree left out
@@ -63,7 +64,7 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 	if err := s.haveObjects(ctx, p, to); err != nil {
 		return nil, err
 	}
-	if err := s.keepUnknown(ctx, l, p, to); err != nil {
+	if err := s.keepUnknown(ctx, l, p, to, changes); err != nil {
 		return nil, err
 	}
 	if err := s.dropDone(ctx, p); err != nil {
@@ -80,8 +81,8 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 // the tree has but the disk has not (git was told to do without them) are not
 // expected there.
 func (s *Store) dropDone(ctx context.Context, p *plan) error {
-	run, err := s.lookingRun(ctx)
-	if err != nil {
+	var err error
+	if p.run, err = s.lookingRun(ctx); err != nil {
 		return err
 	}
 	var kept []restore.Op
@@ -95,7 +96,7 @@ func (s *Store) dropDone(ctx context.Context, p *plan) error {
 		}
 		there := false
 		if op.Old.Absent() {
-			if there, err = run.Holds(ctx, op.Path, op.New); err != nil {
+			if there, err = p.run.Holds(ctx, op.Path, op.New); err != nil {
 				return err
 			}
 		}
@@ -197,16 +198,16 @@ func (s *Store) haveObjects(ctx context.Context, p *plan, to target) error {
 
 // keepUnknown takes the removals out of p that the target could not have known:
 // files that its own ignore rules ignore and that are not tracked.
-func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target) error {
+func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target, changes []git.Change) error {
 	var gone []string
-	rules := false
 	for _, op := range p.ops {
 		if op.New.Absent() {
 			gone = append(gone, op.Path)
 		}
-		rules = rules || path.Base(op.Path) == ".gitignore"
 	}
-	if len(gone) == 0 || !rules && !s.rulesDiffer(ctx, l, to) {
+	// Rules count wherever they are, also outside the paths that are restored.
+	rules := slices.ContainsFunc(changes, func(c git.Change) bool { return path.Base(c.Path) == ".gitignore" })
+	if len(gone) == 0 || !rules {
 		return nil
 	}
 	ignored, err := s.repo.IgnoredByTree(ctx, s.dir, to.tree, gone)
@@ -277,13 +278,6 @@ func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored
 		}
 	}
 	return nil
-}
-
-// rulesDiffer tells whether the ignore files of the two trees differ anywhere,
-// also outside the paths that a restore is limited to.
-func (s *Store) rulesDiffer(ctx context.Context, l *looked, to target) bool {
-	changes, err := s.repo.ChangedEntries(ctx, l.made.Tree, to.tree)
-	return err != nil || slices.ContainsFunc(changes, func(c git.Change) bool { return path.Base(c.Path) == ".gitignore" })
 }
 
 // checkWay refuses where something that no checkpoint holds stands in the way.

@@ -191,11 +191,11 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
 			return err
 		}
-		if err := s.applyOrTakeBack(ctx, journal, j.request); err != nil {
+		if err := s.applyOrTakeBack(ctx, p.run, journal, j.request); err != nil {
 			return err
 		}
 	}
-	return s.settle(ctx, res, l.made.Tree, journal)
+	return s.settle(ctx, res, l.made.Tree, journal, p.run)
 }
 
 // note counts op among what was written or removed.
@@ -215,8 +215,8 @@ func (s *Store) journalPath() string { return filepath.Join(s.dir, "restore.json
 // applyOrTakeBack carries the ops of j out. When it has to stop, what was done
 // is taken back, so that nothing has changed; when even that cannot be done, the
 // journal stays, and the error says so.
-func (s *Store) applyOrTakeBack(ctx context.Context, j restore.Journal, r RestoreRequest) error {
-	run, closeRun, err := s.newRun(ctx, j.RunID, r.Progress)
+func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j restore.Journal, r RestoreRequest) error {
+	run, closeRun, err := s.writingRun(ctx, looking, j.RunID, r.Progress)
 	if err != nil {
 		return err
 	}
@@ -304,34 +304,31 @@ func (s *Store) lookingRun(ctx context.Context) (*restore.Run, error) {
 	}, nil
 }
 
-// newRun makes a run over the work tree.
-func (s *Store) newRun(ctx context.Context, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
-	run, err := s.lookingRun(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+// writingRun makes a run that can change the work tree, of one that can look.
+func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
 	// The reader waits while files are written: silence of it means nothing.
 	patient := s.repo.With(s.repo.Git().WithStall(24 * time.Hour))
 	objects, err := patient.ReadObjects(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
+	run := *looking
 	run.ID, run.Objects, run.Progress = id, objects, progress
-	return run, func() { _ = objects.Close() }, nil
+	return &run, func() { _ = objects.Close() }, nil
 }
 
 // settle checks the files against what was wanted, notes what the restore left
 // of the tree that it found, and ends the journal.
-func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j restore.Journal) error {
+func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j restore.Journal, run *restore.Run) error {
 	h, err := s.readRefs(ctx, j.Pane)
 	if err != nil {
 		return err
 	}
-	differ, err := s.differing(ctx, j.Ops)
+	differ, err := differing(ctx, run, j.Ops)
 	if err != nil {
 		return err
 	}
-	tree, err := s.leftTree(ctx, found, j)
+	tree, err := s.leftTree(ctx, found, j, !run.FileMode)
 	if err != nil {
 		return err
 	}
@@ -369,13 +366,8 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 
 // leftTree is the work tree's tree after the ops of j, where it was found before
 // them. That is known without another look, unless what belongs to the tree
-// depends on what the ops changed.
-func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal) (string, error) {
-	run, err := s.lookingRun(ctx)
-	if err != nil {
-		return "", err
-	}
-	again := !run.FileMode
+// depends on what the ops changed, or again says that it does.
+func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal, again bool) (string, error) {
 	edits := make([]git.TreeEdit, 0, len(j.Ops))
 	for _, op := range j.Ops {
 		again = again || strings.HasPrefix(path.Base(op.Path), ".git")
@@ -392,14 +384,7 @@ func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal) (
 }
 
 // differing names the paths of ops at which the disk is not what they wanted.
-func (s *Store) differing(ctx context.Context, ops []restore.Op) ([]string, error) {
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	run, err := s.lookingRun(ctx)
-	if err != nil {
-		return nil, err
-	}
+func differing(ctx context.Context, run *restore.Run, ops []restore.Op) ([]string, error) {
 	var out []string
 	for _, op := range ops {
 		ok, err := run.Holds(ctx, op.Path, op.New)
