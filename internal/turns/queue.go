@@ -10,6 +10,7 @@ import (
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/registry"
+	"github.com/turnback/turnback/internal/wire"
 )
 
 // queue holds the jobs of one work tree, which are done one after the other. It
@@ -132,7 +133,8 @@ func (t *Tracker) doBegin(s Store, j *job) {
 		return
 	}
 	if result.Start != nil {
-		j.outcome.checkpoint = wire(*result.Start)
+		start := wire.Checkpoint(*result.Start)
+		j.outcome.checkpoint = &start
 	}
 	base := registry.Base(result.Base)
 	t.mu.Lock()
@@ -159,7 +161,8 @@ func (t *Tracker) doSave(s Store, j *job) {
 	}
 	switch {
 	case result.Checkpoint != nil:
-		j.outcome.checkpoint = wire(*result.Checkpoint)
+		saved := wire.Checkpoint(*result.Checkpoint)
+		j.outcome.checkpoint = &saved
 	default:
 		j.outcome.unchanged = true
 		if len(result.NotCovered) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/registry"
+	"github.com/turnback/turnback/internal/wire"
 )
 
 // Panes says which window is meant and which agents are mid-turn.
@@ -267,7 +268,7 @@ func (c *checkpoints) publish(kind string, f found, cp *checkpoint.Checkpoint) {
 	}
 	e := api.Event{Type: kind, Pane: f.window.ID, Session: f.window.Session, Window: f.window.Name, Worktree: f.window.Worktree, Turn: f.window.Turn}
 	if cp != nil {
-		out := wireCheckpoint(*cp)
+		out := wire.Checkpoint(*cp)
 		e.Checkpoint = &out
 	}
 	c.Publish(e)

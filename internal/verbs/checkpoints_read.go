@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/wire"
 )
 
 func (c *checkpoints) list(ctx context.Context, p api.ListCheckpointsParams) (api.ListCheckpointsResult, error) {
@@ -69,7 +70,7 @@ func (c *checkpoints) newList(pane api.Pane) *list {
 
 func (l *list) add(info checkpoint.PaneInfo) {
 	for _, cp := range info.Checkpoints {
-		l.Checkpoints = append(l.Checkpoints, wireCheckpoint(cp))
+		l.Checkpoints = append(l.Checkpoints, wire.Checkpoint(cp))
 	}
 	for _, n := range info.NotSaved {
 		l.NotSaved = append(l.NotSaved, api.NotSaved{Pane: info.ID, Turn: n.Turn, Reason: n.Reason, At: n.At})
@@ -99,7 +100,7 @@ func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api
 	}
 	left, err := f.store.LeftOutAll(ctx, cp)
 	return api.ShowCheckpointResult{
-		Checkpoint: wireCheckpoint(cp), LeftOutAll: wireLeftOut(left), Transcript: cp.Transcript,
+		Checkpoint: wire.Checkpoint(cp), LeftOutAll: wire.LeftOut(left), Transcript: cp.Transcript,
 		Interrupted: interruptedNote(f.store), Untrusted: true,
 	}, err
 }

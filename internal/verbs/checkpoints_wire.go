@@ -8,59 +8,14 @@ import (
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/wire"
 )
-
-// WireCheckpoint gives a checkpoint its form on the wire.
-func WireCheckpoint(c checkpoint.Checkpoint) api.Checkpoint { return wireCheckpoint(c) }
-
-func wireCheckpoint(c checkpoint.Checkpoint) api.Checkpoint {
-	out := api.Checkpoint{
-		N: c.N, Ref: c.Ref, Commit: c.Commit, Tree: c.Tree, Head: c.Head, Kind: string(c.Kind), Pane: c.Pane.ID, Window: c.Pane.Window,
-		Session: c.Pane.Session, Turn: c.Turn, State: c.State, Label: c.Label, Worktree: c.Worktree, At: c.At.UTC(), Agent: c.Agent,
-		AgentSession: c.AgentSession, LeftOut: wireLeftOut(c.LeftOut), LeftOutCount: c.LeftOutCount, Late: c.Late, Damaged: c.Damaged,
-	}
-	if b := c.Base; b != nil {
-		out.Base = &api.Base{Name: b.Name, Head: b.Head, Tree: b.Tree}
-	}
-	return out
-}
-
-func wireLeftOut(list []checkpoint.LeftOut) []api.LeftOut {
-	out := make([]api.LeftOut, 0, len(list))
-	for _, l := range list {
-		path, raw := wirePath(l.Path)
-		out = append(out, api.LeftOut{Path: path, PathBase64: raw, Reason: l.Reason})
-	}
-	return out
-}
-
-// wirePath gives a path for people, and its bytes in base64 when it is not UTF-8.
-func wirePath(path string) (text, raw string) {
-	if utf8.ValidString(path) {
-		return path, ""
-	}
-	return strings.ToValidUTF8(path, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(path))
-}
-
-// rawPaths is the way back: paths that came as text, and those that came as
-// bytes in base64.
-func rawPaths(text, raw []string) ([]string, error) {
-	out := slices.Clone(text)
-	for _, r := range raw {
-		path, err := base64.StdEncoding.DecodeString(r)
-		if err != nil {
-			return nil, api.Errorf(api.CodeInvalidParams, "%.80q is not base64", r).WithHint(api.Hint{Param: "paths_base64"})
-		}
-		out = append(out, string(path))
-	}
-	return out, nil
-}
 
 // wirePaths gives paths for people. A list is never null on the wire.
 func wirePaths(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
-		text, _ := wirePath(p)
+		text, _ := wire.Path(p)
 		out = append(out, text)
 	}
 	return out
@@ -72,8 +27,8 @@ func wireDiff(d checkpoint.Diff, pane api.Pane) api.CheckpointDiffResult {
 		Cut: d.Cut, Note: d.Note, Untrusted: true,
 	}
 	for _, f := range d.Files {
-		path, raw := wirePath(f.Path)
-		old, oldRaw := wirePath(f.OldPath)
+		path, raw := wire.Path(f.Path)
+		old, oldRaw := wire.Path(f.OldPath)
 		out.Files = append(out.Files, api.FileDiff{
 			Status: string(f.Status), Path: path, PathBase64: raw, OldPath: old, OldPathBase64: oldRaw, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, Cut: f.Cut,
 		})
@@ -97,7 +52,7 @@ func wireRestore(action string, r checkpoint.RestoreResult, pane api.Pane, dryRu
 	}
 	for _, list := range [][]string{r.Written, r.Removed, r.Kept, r.Skipped} {
 		for _, p := range list {
-			if text, raw := wirePath(p); raw != "" {
+			if text, raw := wire.Path(p); raw != "" {
 				if out.PathsBase64 == nil {
 					out.PathsBase64 = map[string]string{}
 				}
@@ -106,4 +61,18 @@ func wireRestore(action string, r checkpoint.RestoreResult, pane api.Pane, dryRu
 		}
 	}
 	return out
+}
+
+// rawPaths is the way back: paths that came as text, and those that came as
+// bytes in base64.
+func rawPaths(text, raw []string) ([]string, error) {
+	out := slices.Clone(text)
+	for _, r := range raw {
+		path, err := base64.StdEncoding.DecodeString(r)
+		if err != nil {
+			return nil, api.Errorf(api.CodeInvalidParams, "%.80q is not base64", r).WithHint(api.Hint{Param: "paths_base64"})
+		}
+		out = append(out, string(path))
+	}
+	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/shell"
+	"github.com/turnback/turnback/internal/wire"
 )
 
 func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams, progress func(api.Progress)) (api.RestoreResult, error) {
@@ -147,7 +148,7 @@ func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, prog
 	c.publish("checkpoint_saved", f, res.Checkpoint)
 	pane := w.Pane()
 	pane.Worktree = f.store.Worktree()
-	return api.SaveCheckpointResult{Pane: pane, Checkpoint: wireCheckpoint(*res.Checkpoint), Interrupted: interruptedNote(f.store)}, nil
+	return api.SaveCheckpointResult{Pane: pane, Checkpoint: wire.Checkpoint(*res.Checkpoint), Interrupted: interruptedNote(f.store)}, nil
 }
 
 // ensure finds the window that a save by hand is for, or makes it. One that only

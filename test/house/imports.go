@@ -22,6 +22,7 @@ func floors() [][]string {
 		{"daemon"},
 		{"verbs"},
 		{"turns"},
+		{"wire"},
 		{"checkpoint"},
 		{"snapshot", "restore", "registry", "agents"},
 		{"git", "agentstate", "config", "terminal", "api"},
