@@ -134,16 +134,16 @@ func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 	state := l.pane
 	state.baseCommit, state.baseTree = "", ""
 	holder := l.holder(l.made.Tree)
-	if holder == nil && (l.made.Tree != l.head.Tree || len(l.made.LeftOut) > 0) {
+	kept := s.besideOf(l)
+	if holder == nil && (l.made.Tree != l.head.Tree || len(kept.Parts()) > 0) {
+		beside, err := s.writeBeside(ctx, kept)
+		if err != nil {
+			return err
+		}
 		var parents []string
-		if len(l.made.LeftOut) > 0 {
-			beside, err := s.writeBeside(ctx, l.made.LeftOut)
-			if err != nil {
-				return err
-			}
+		if beside != "" {
 			parents = []string{beside}
 		}
-		var err error
 		if state.baseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
 			return err
 		}
@@ -325,10 +325,10 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 			ids, roles = append(ids, id), append(roles, roleBase)
 		}
 	}
-	if c.LeftOutCount > 0 {
-		if c.beside, err = s.writeBeside(ctx, l.made.LeftOut); err != nil {
-			return nil, nil, err
-		}
+	if c.beside, err = s.writeBeside(ctx, s.besideOf(l)); err != nil {
+		return nil, nil, err
+	}
+	if c.beside != "" {
 		ids, roles = append(ids, c.beside), append(roles, roleBeside)
 	}
 	return ids, roles, nil
@@ -400,30 +400,6 @@ func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, 
 	*now = state
 	return nil
 }
-
-// writeBeside keeps the complete list of left-out paths.
-func (s *Store) writeBeside(ctx context.Context, left []snapshot.LeftOut) (string, error) {
-	var b strings.Builder
-	for _, l := range left {
-		b.WriteString(l.Reason + "\t" + l.Path + "\x00")
-	}
-	id, err := s.repo.WriteBlob(ctx, []byte(b.String()))
-	if err != nil {
-		return "", err
-	}
-	w, err := s.repo.WriteTrees(ctx)
-	if err != nil {
-		return "", err
-	}
-	tree, err := w.Write([]git.Entry{{Path: besideLeftOut, Mode: git.ModeFile, ID: id}})
-	if err := errors.Join(err, w.Close()); err != nil {
-		return "", err
-	}
-	return s.wrap(ctx, tree, "kept beside a checkpoint\n")
-}
-
-// besideLeftOut is the name of the complete list in the tree kept beside.
-const besideLeftOut = "left-out"
 
 // NoteNotSaved records that a turn of a pane has no checkpoint although it
 // should. It needs no look at the work tree.

@@ -1,0 +1,114 @@
+// Package beside gives what is kept with a checkpoint but not in its tree the
+// form that it has in git: the tree of a further parent commit. It reads and
+// writes no repository; see docs/format.md for the entries.
+//
+// Every kind of content is an entry of its own. One whose size grows with what
+// changed, or that is short, is a blob of NUL-separated records. One that has
+// something to say of any file is a mirrored tree: an entry for each file at the
+// file's own path, so that two checkpoints share what is the same in both.
+package beside
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+// Content is what is kept beside one checkpoint.
+type Content struct {
+	LeftOut []snapshot.LeftOut // every path that the checkpoint does not hold
+
+	// Raw is a mirrored tree: the bytes that a file had on disk, where they are
+	// not those of its blob and CRLF does not tell them. Empty: there are none.
+	Raw string
+	// CRLF is a mirrored tree of empty blobs: files that had "\r\n" on disk
+	// wherever their blob has "\n". Empty: there are none.
+	CRLF string
+}
+
+// Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree.
+type Part struct {
+	Name string
+	Data []byte
+	Tree string
+}
+
+// The names of the entries.
+const (
+	nameLeftOut = "left-out"
+	nameRaw     = "raw"
+	nameCRLF    = "crlf"
+)
+
+// Parts gives the entries that c needs, by name; none where there is nothing to
+// keep.
+func (c *Content) Parts() []Part {
+	var parts []Part
+	for _, p := range []Part{
+		{Name: nameCRLF, Tree: c.CRLF},
+		{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
+		{Name: nameRaw, Tree: c.Raw},
+	} {
+		if len(p.Data) > 0 || p.Tree != "" {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// Decode reads the entries of the tree; read gives the content of a blob. Names
+// that it does not know are passed over. An entry that is not as it should be is
+// an error that wraps ErrMalformed.
+func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content, error) {
+	var c Content
+	for _, e := range entries {
+		var err error
+		switch e.Path {
+		case nameLeftOut:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.LeftOut, err = decodeLeftOut(data); return err })
+		case nameRaw:
+			c.Raw, err = treeOf(e)
+		case nameCRLF:
+			c.CRLF, err = treeOf(e)
+		}
+		if err != nil {
+			return Content{}, err
+		}
+	}
+	return c, nil
+}
+
+func decodeBlob(e git.Entry, read func(id string) ([]byte, error), decode func([]byte) error) error {
+	if e.Mode != git.ModeFile {
+		return malformed("%s has mode %o", e.Path, e.Mode)
+	}
+	data, err := read(e.ID)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", e.Path, err)
+	}
+	return decode(data)
+}
+
+func treeOf(e git.Entry) (string, error) {
+	if e.Mode != git.ModeTree {
+		return "", malformed("%s is no tree", e.Path)
+	}
+	return e.ID, nil
+}
+
+// records calls each for every one of data's NUL-terminated records.
+func records(data []byte, each func(rec string) error) error {
+	for rest := string(data); rest != ""; {
+		rec, more, ended := strings.Cut(rest, "\x00")
+		if !ended {
+			return malformed("the last record %.60q has no end", rec)
+		}
+		if err := each(rec); err != nil {
+			return err
+		}
+		rest = more
+	}
+	return nil
+}
