@@ -140,10 +140,7 @@ func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 		if err != nil {
 			return err
 		}
-		var parents []string
-		if beside != "" {
-			parents = []string{beside}
-		}
+		parents := strings.Fields(beside) // one, or none
 		if state.baseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
 			return err
 		}
