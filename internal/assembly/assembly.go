@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/connect"
@@ -48,9 +49,9 @@ func (p Process) program() string {
 }
 
 // Deps are what the commands need.
-func (p Process) Deps() cli.Deps {
+func (p Process) Deps() command.Deps {
 	setup := p.setup()
-	return cli.Deps{
+	return command.Deps{
 		Streams:  p.streams(),
 		Environ:  p.Environ,
 		Getenv:   p.getenv,
@@ -59,14 +60,14 @@ func (p Process) Deps() cli.Deps {
 		Version:  version(),
 		Terminal: func() []string { return terminal.Identify(p.getenv, p.PID) },
 		Parents:  p.parents,
-		Connect: func(ctx context.Context, reach cli.Reach) (cli.Caller, error) {
+		Connect: func(ctx context.Context, reach command.Reach) (command.Caller, error) {
 			return connect.Connect(ctx, p.connectOptions(reach))
 		},
 		Events: func(ctx context.Context, each func(api.Event) error) error {
-			return connect.Events(ctx, p.connectOptions(cli.StartDaemon), each)
+			return connect.Events(ctx, p.connectOptions(command.StartDaemon), each)
 		},
 		StopDaemon: func(ctx context.Context) (api.StopDaemonResult, error) {
-			return connect.Stop(ctx, p.connectOptions(cli.DialOnly))
+			return connect.Stop(ctx, p.connectOptions(command.DialOnly))
 		},
 		RunDaemon:   p.runDaemon,
 		LogFile:     p.logFile,
@@ -101,8 +102,8 @@ func (p Process) hook() *cobra.Command {
 		In: p.streams().In, Out: p.streams().Out, Err: p.streams().Err,
 		Getenv: p.getenv, Dir: p.Dir, Now: p.Now, PID: p.PID,
 		StateDir: p.stateDir(), Adapters: cli.HookAdapters(),
-		Connect: func(ctx context.Context) (cli.Caller, error) {
-			return connect.Connect(ctx, p.connectOptions(cli.StartDaemon))
+		Connect: func(ctx context.Context) (command.Caller, error) {
+			return connect.Connect(ctx, p.connectOptions(command.StartDaemon))
 		},
 	})
 }
@@ -116,12 +117,12 @@ func (p Process) stateDir() string {
 	return dir
 }
 
-func (p Process) connectOptions(reach cli.Reach) connect.Options {
+func (p Process) connectOptions(reach command.Reach) connect.Options {
 	return connect.Options{
 		Environ:    p.Environ,
 		UID:        p.UID,
 		Executable: p.program(),
-		NoStart:    reach == cli.DialOnly,
+		NoStart:    reach == command.DialOnly,
 	}
 }
 
@@ -137,7 +138,7 @@ func (p Process) runDaemon(ctx context.Context) error {
 	return d.Run(ctx)
 }
 
-func (p Process) tour(ctx context.Context, o cli.TourOptions) error {
+func (p Process) tour(ctx context.Context, o command.TourOptions) error {
 	g, err := p.git(ctx)
 	if err != nil {
 		return fmt.Errorf("the tour needs git: %w", err)
@@ -149,8 +150,8 @@ func (p Process) tour(ctx context.Context, o cli.TourOptions) error {
 	})
 }
 
-func (p Process) git(ctx context.Context) (cli.Git, error) {
-	g := cli.Git{Oldest: git.Oldest().Text}
+func (p Process) git(ctx context.Context) (command.Git, error) {
+	g := command.Git{Oldest: git.Oldest().Text}
 	found, err := git.Find(ctx, p.gitOptions())
 	if err != nil {
 		return g, err
@@ -199,7 +200,7 @@ func (p Process) logFile() (string, error) {
 	return daemon.LogPath(dir), err
 }
 
-func version() cli.Version {
+func version() command.Version {
 	info, _ := debug.ReadBuildInfo()
 	return cli.VersionOf(info)
 }

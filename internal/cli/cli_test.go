@@ -15,13 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
 // bench is the command line without a daemon: it records what was called and
 // answers from a table.
 type bench struct {
-	Deps
+	command.Deps
 	out, err bytes.Buffer
 	env      map[string]string
 
@@ -34,18 +35,20 @@ type bench struct {
 type call struct {
 	Verb   string
 	Params map[string]any
-	Reach  Reach
+	Reach  command.Reach
 }
 
 func newBench(answers map[string]any) *bench {
 	b := &bench{answers: answers, env: map[string]string{}}
-	b.Deps = Deps{
+	b.Deps = command.Deps{
 		Streams: screen.Streams{In: strings.NewReader(""), Out: &b.out, Err: &b.err},
 		Getenv:  func(name string) string { return b.env[name] },
 		Dir:     func() (string, error) { return "/src/api", nil },
 		Now:     func() time.Time { return time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC) },
-		Version: Version{Version: "1.2.3", Commit: "abc1234", Go: "go1.26"},
-		Connect: func(_ context.Context, reach Reach) (Caller, error) { return benchCaller{b, reach}, nil },
+		Version: command.Version{Version: "1.2.3", Commit: "abc1234", Go: "go1.26"},
+		Connect: func(_ context.Context, reach command.Reach) (command.Caller, error) {
+			return benchCaller{b, reach}, nil
+		},
 		Page: func(_ context.Context, pager string, in io.Reader) error {
 			text, err := io.ReadAll(in)
 			b.paged, b.pages = pager, string(text)
@@ -59,7 +62,7 @@ func newBench(answers map[string]any) *bench {
 
 type benchCaller struct {
 	b     *bench
-	reach Reach
+	reach command.Reach
 }
 
 func (c benchCaller) Call(_ context.Context, verb string, params, result any, _ func(api.Progress)) error {
@@ -107,37 +110,37 @@ func TestCommandsCallTheirVerb(t *testing.T) {
 		return m
 	}
 	for line, want := range map[string]call{
-		"checkpoint list":                      {"list-checkpoints", here, StartDaemon},
-		"cp ls --all -s api -w build":          {"list-checkpoints", with("all", true, "session", "api", "window", "build"), StartDaemon},
-		"checkpoint show 2":                    {"show-checkpoint", with("n", 2.0), StartDaemon},
-		"checkpoint diff":                      {"checkpoint-diff", with("binary", true), StartDaemon},
-		"checkpoint diff 2 --stat":             {"checkpoint-diff", with("n", 2.0, "stat", true), StartDaemon},
-		"checkpoint diff 1..3 --context 0":     {"checkpoint-diff", with("from", 1.0, "to", 3.0, "context", 0.0, "binary", true), StartDaemon},
-		"checkpoint diff 2 --worktree --json":  {"checkpoint-diff", with("n", 2.0, "worktree", true), StartDaemon},
-		"checkpoint diff --path a --path b,c":  {"checkpoint-diff", with("binary", true, "paths", []any{"a", "b,c"}), StartDaemon},
-		"checkpoint restore 1":                 {"restore-checkpoint", with("n", 1.0), StartDaemon},
-		"checkpoint restore 1 --force --here":  {"restore-checkpoint", with("n", 1.0, "force", true, "here", true), StartDaemon},
-		"checkpoint restore --path x 1":        {"restore-checkpoint", with("n", 1.0, "paths", []any{"x"}), StartDaemon},
-		"checkpoint restore --dry-run 1":       {"restore-checkpoint", with("n", 1.0, "dry_run", true), StartDaemon},
-		"checkpoint restore --continue":        {"continue-restore", here, StartDaemon},
-		"checkpoint restore --abort --force":   {"abort-restore", with("force", true), StartDaemon},
-		"checkpoint save -m x":                 {"save-checkpoint", with("label", "x"), StartDaemon},
-		"checkpoint drop 1 2":                  {"drop-checkpoints", with("ns", []any{1.0, 2.0}), StartDaemon},
-		"checkpoint prune --older-than 30d":    {"prune-checkpoints", with("older_than", "30d"), StartDaemon},
-		"checkpoint branch 2 feat/x":           {"branch-checkpoint", with("n", 2.0, "name", "feat/x"), StartDaemon},
-		"undo --force":                         {"undo", with("force", true), StartDaemon},
-		"redo -w build":                        {"redo", with("window", "build"), StartDaemon},
-		"ls":                                   {"list-windows", map[string]any{}, StartDaemon},
-		"get-agent-state -w build":             {"get-agent-state", with("window", "build"), StartDaemon},
-		"set-agent-state working --prompt hi":  {"set-agent-state", with("state", "working", "prompt", "hi"), StartDaemon},
-		"set-agent-state done --dir sub -m ok": {"set-agent-state", map[string]any{"dir": "/src/api/sub", "state": "done", "message": "ok"}, StartDaemon},
-		"set-agent-state done --dir /other":    {"set-agent-state", map[string]any{"dir": "/other", "state": "done"}, StartDaemon},
-		"status":                               {"status", map[string]any{"version": "1.2.3"}, StartDaemon},
-		"daemon start":                         {"status", map[string]any{"version": "1.2.3"}, StartDaemon},
-		"daemon status":                        {"status", map[string]any{"version": "1.2.3"}, DialOnly},
-		"list-verbs":                           {"list-verbs", map[string]any{}, StartDaemon},
-		"call undo {\"n\":1}":                  {"undo", map[string]any{"n": 1.0}, StartDaemon},
-		"call status":                          {"status", map[string]any{}, StartDaemon},
+		"checkpoint list":                      {"list-checkpoints", here, command.StartDaemon},
+		"cp ls --all -s api -w build":          {"list-checkpoints", with("all", true, "session", "api", "window", "build"), command.StartDaemon},
+		"checkpoint show 2":                    {"show-checkpoint", with("n", 2.0), command.StartDaemon},
+		"checkpoint diff":                      {"checkpoint-diff", with("binary", true), command.StartDaemon},
+		"checkpoint diff 2 --stat":             {"checkpoint-diff", with("n", 2.0, "stat", true), command.StartDaemon},
+		"checkpoint diff 1..3 --context 0":     {"checkpoint-diff", with("from", 1.0, "to", 3.0, "context", 0.0, "binary", true), command.StartDaemon},
+		"checkpoint diff 2 --worktree --json":  {"checkpoint-diff", with("n", 2.0, "worktree", true), command.StartDaemon},
+		"checkpoint diff --path a --path b,c":  {"checkpoint-diff", with("binary", true, "paths", []any{"a", "b,c"}), command.StartDaemon},
+		"checkpoint restore 1":                 {"restore-checkpoint", with("n", 1.0), command.StartDaemon},
+		"checkpoint restore 1 --force --here":  {"restore-checkpoint", with("n", 1.0, "force", true, "here", true), command.StartDaemon},
+		"checkpoint restore --path x 1":        {"restore-checkpoint", with("n", 1.0, "paths", []any{"x"}), command.StartDaemon},
+		"checkpoint restore --dry-run 1":       {"restore-checkpoint", with("n", 1.0, "dry_run", true), command.StartDaemon},
+		"checkpoint restore --continue":        {"continue-restore", here, command.StartDaemon},
+		"checkpoint restore --abort --force":   {"abort-restore", with("force", true), command.StartDaemon},
+		"checkpoint save -m x":                 {"save-checkpoint", with("label", "x"), command.StartDaemon},
+		"checkpoint drop 1 2":                  {"drop-checkpoints", with("ns", []any{1.0, 2.0}), command.StartDaemon},
+		"checkpoint prune --older-than 30d":    {"prune-checkpoints", with("older_than", "30d"), command.StartDaemon},
+		"checkpoint branch 2 feat/x":           {"branch-checkpoint", with("n", 2.0, "name", "feat/x"), command.StartDaemon},
+		"undo --force":                         {"undo", with("force", true), command.StartDaemon},
+		"redo -w build":                        {"redo", with("window", "build"), command.StartDaemon},
+		"ls":                                   {"list-windows", map[string]any{}, command.StartDaemon},
+		"get-agent-state -w build":             {"get-agent-state", with("window", "build"), command.StartDaemon},
+		"set-agent-state working --prompt hi":  {"set-agent-state", with("state", "working", "prompt", "hi"), command.StartDaemon},
+		"set-agent-state done --dir sub -m ok": {"set-agent-state", map[string]any{"dir": "/src/api/sub", "state": "done", "message": "ok"}, command.StartDaemon},
+		"set-agent-state done --dir /other":    {"set-agent-state", map[string]any{"dir": "/other", "state": "done"}, command.StartDaemon},
+		"status":                               {"status", map[string]any{"version": "1.2.3"}, command.StartDaemon},
+		"daemon start":                         {"status", map[string]any{"version": "1.2.3"}, command.StartDaemon},
+		"daemon status":                        {"status", map[string]any{"version": "1.2.3"}, command.DialOnly},
+		"list-verbs":                           {"list-verbs", map[string]any{}, command.StartDaemon},
+		"call undo {\"n\":1}":                  {"undo", map[string]any{"n": 1.0}, command.StartDaemon},
+		"call status":                          {"status", map[string]any{}, command.StartDaemon},
 	} {
 		t.Run(line, func(t *testing.T) {
 			b := newBench(map[string]any{want.Verb: struct{}{}})
@@ -470,7 +473,7 @@ func TestEvents(t *testing.T) {
 func TestAnInterruptedCommandSaysSo(t *testing.T) {
 	b := newBench(nil)
 	ctx, cancel := context.WithCancel(context.Background())
-	b.Connect = func(ctx context.Context, _ Reach) (Caller, error) {
+	b.Connect = func(ctx context.Context, _ command.Reach) (command.Caller, error) {
 		cancel()
 		return nil, ctx.Err()
 	}
@@ -547,7 +550,7 @@ func TestCompletionAsksADaemonThatListens(t *testing.T) {
 		if b.out.String() != want {
 			t.Errorf("%s: %q, want %q", line, b.out.String(), want)
 		}
-		if slices.ContainsFunc(b.calls, func(c call) bool { return c.Reach != DialOnly }) {
+		if slices.ContainsFunc(b.calls, func(c call) bool { return c.Reach != command.DialOnly }) {
 			t.Errorf("%s: it would start a daemon", line)
 		}
 	}

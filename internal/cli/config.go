@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 	"github.com/turnback/turnback/internal/config"
 )
 
-func newConfig(d Deps) *cobra.Command {
+func newConfig(d command.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Find and check the configuration",
@@ -30,31 +31,31 @@ place, and turnback status says so.
   gone_days = 30             # a pane gone so long keeps only its newest turn
   allow_home = false         # a work tree at $HOME or /`,
 	}
-	asGroup(cmd)
+	command.AsGroup(cmd)
 	cmd.AddCommand(newConfigCheck(d), newConfigPath(d))
 	return cmd
 }
 
-func newConfigPath(d Deps) *cobra.Command {
-	var o output
+func newConfigPath(d command.Deps) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
 		Long:  "Print where the configuration file is, or would be.\n\nExit status: 0 done, 1 failed.",
-		Args:  maxArgs(0),
+		Args:  command.MaxArgs(0),
 		RunE: func(*cobra.Command, []string) error {
 			path, err := config.Path(d.Getenv)
 			if err != nil {
 				return err
 			}
-			if o.json {
-				return writeJSON(d.Streams.Out, map[string]string{"path": path})
+			if o.JSON {
+				return command.WriteJSON(d.Streams.Out, map[string]string{"path": path})
 			}
 			_, err = fmt.Fprintln(d.Streams.Out, path)
 			return err
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
@@ -65,8 +66,8 @@ type configCheck struct {
 	Problems []config.Problem `json:"problems"`
 }
 
-func newConfigCheck(d Deps) *cobra.Command {
-	var o output
+func newConfigCheck(d command.Deps) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration file",
@@ -74,7 +75,7 @@ func newConfigCheck(d Deps) *cobra.Command {
 line and key. A file that is absent is fine: the defaults hold.
 
 Exit status: 0 it can be used, 1 it cannot.`,
-		Args: maxArgs(0),
+		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			result, err := checkConfig(d)
 			if err != nil {
@@ -84,20 +85,20 @@ Exit status: 0 it can be used, 1 it cannot.`,
 			if err != nil {
 				return err
 			}
-			if err := present(cmd, d, o, raw, showConfigCheck); err != nil {
+			if err := command.Present(cmd, d, o, raw, showConfigCheck); err != nil {
 				return err
 			}
 			if !result.OK {
-				return silentFailure{api.CodeInternal.ExitStatus()}
+				return command.SilentFailure{Status: api.CodeInternal.ExitStatus()}
 			}
 			return nil
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func checkConfig(d Deps) (configCheck, error) {
+func checkConfig(d command.Deps) (configCheck, error) {
 	path, err := config.Path(d.Getenv)
 	if err != nil {
 		return configCheck{}, err

@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
-func newDaemon(d Deps) *cobra.Command {
+func newDaemon(d command.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "daemon",
 		Short: "Start, stop and look at the daemon",
@@ -22,50 +23,50 @@ func newDaemon(d Deps) *cobra.Command {
 it when they need it, so there is rarely a reason to call these.`,
 		Example: "  turnback daemon status\n  turnback daemon logs -f",
 	}
-	asGroup(cmd)
+	command.AsGroup(cmd)
 	cmd.AddCommand(
-		statusCommand(d, "start", "Start the daemon if none runs", StartDaemon,
+		statusCommand(d, "start", "Start the daemon if none runs", command.StartDaemon,
 			"Start the daemon if none runs, and show its status.\n"),
 		newDaemonStop(d),
-		statusCommand(d, "status", "Show the status of the daemon, start none", DialOnly,
+		statusCommand(d, "status", "Show the status of the daemon, start none", command.DialOnly,
 			"Show the status of the daemon. None is started; without one the status is 3.\n"),
 		newDaemonLogs(d), newDaemonRun(d),
 	)
 	return cmd
 }
 
-func newStatus(d Deps) *cobra.Command {
-	return statusCommand(d, "status", "Show the daemon, its git, its configuration and its files", StartDaemon,
+func newStatus(d command.Deps) *cobra.Command {
+	return statusCommand(d, "status", "Show the daemon, its git, its configuration and its files", command.StartDaemon,
 		`Show the daemon: process, version, socket, the git program that it uses, the
 configuration file and whether it could be used, windows, open turns, saves that
 run, and where log and state are. The daemon is started if none runs.
 `)
 }
 
-func statusCommand(d Deps, name, short string, reach Reach, long string) *cobra.Command {
-	var o output
+func statusCommand(d command.Deps, name, short string, reach command.Reach, long string) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
-		Use: name, Short: short, Long: long + exitsRead,
-		Args: maxArgs(0),
+		Use: name, Short: short, Long: long + command.ExitsRead,
+		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			raw, err := d.call(cmd.Context(), reach, "status", api.StatusParams{Version: d.Version.Version})
+			raw, err := d.Call(cmd.Context(), reach, "status", api.StatusParams{Version: d.Version.Version})
 			if err != nil {
 				return err
 			}
 			show := func(w io.Writer, f text.Format, r api.StatusResult) error { return f.Status(w, r) }
-			return present(cmd, d, o, raw, show)
+			return command.Present(cmd, d, o, raw, show)
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func newDaemonRun(d Deps) *cobra.Command {
+func newDaemonRun(d command.Deps) *cobra.Command {
 	return &cobra.Command{
 		Use:    "run",
 		Short:  "Run the daemon in the foreground",
 		Hidden: true,
-		Args:   maxArgs(0),
+		Args:   command.MaxArgs(0),
 		RunE:   func(cmd *cobra.Command, _ []string) error { return d.RunDaemon(cmd.Context()) },
 	}
 }
@@ -80,17 +81,17 @@ type stopped struct {
 // the daemon gives itself for what is mid-turn.
 const stopPatience = 45 * time.Second
 
-func newDaemonStop(d Deps) *cobra.Command {
-	var o output
+func newDaemonStop(d command.Deps) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the daemon; open turns are saved first",
 		Long: `Stop the daemon and wait until it is gone. Turns that are open are saved first.
 The next command or hook starts it again.
-` + exitsRead,
-		Args: maxArgs(0),
+` + command.ExitsRead,
+		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			result, err := d.stopDaemon(cmd.Context())
+			result, err := stopDaemon(cmd.Context(), d)
 			if err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ The next command or hook starts it again.
 			if err != nil {
 				return err
 			}
-			return present(cmd, d, o, raw, func(w io.Writer, _ text.Format, r stopped) error {
+			return command.Present(cmd, d, o, raw, func(w io.Writer, _ text.Format, r stopped) error {
 				said := "no daemon is running\n"
 				if r.Stopped {
 					said = fmt.Sprintf("daemon stopped, pid %d\n", r.PID)
@@ -108,11 +109,11 @@ The next command or hook starts it again.
 			})
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func (d Deps) stopDaemon(ctx context.Context) (stopped, error) {
+func stopDaemon(ctx context.Context, d command.Deps) (stopped, error) {
 	ctx, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
 	r, err := d.StopDaemon(ctx)

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 )
 
-func newEvents(d Deps) *cobra.Command {
+func newEvents(d command.Deps) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "events",
@@ -20,9 +21,9 @@ func newEvents(d Deps) *cobra.Command {
 		Long: `Print an event a line as it happens: changes of state, turns that start and end,
 checkpoints saved and not saved, restores. It goes on until it is interrupted or
 the daemon stops. With --json each line is one JSON value.
-` + exitsRead,
+` + command.ExitsRead,
 		Example: "  turnback events --json",
-		Args:    maxArgs(0),
+		Args:    command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := d.Events(cmd.Context(), func(e api.Event) error { return writeEvent(cmd.Context(), d, e, asJSON) })
 			if errors.Is(err, io.EOF) || cmd.Context().Err() != nil {
@@ -35,9 +36,9 @@ the daemon stops. With --json each line is one JSON value.
 	return cmd
 }
 
-func writeEvent(ctx context.Context, d Deps, e api.Event, asJSON bool) error {
+func writeEvent(ctx context.Context, d command.Deps, e api.Event, asJSON bool) error {
 	if !asJSON {
-		return d.format(ctx, "").Event(d.Streams.Out, e)
+		return d.Format(ctx, "").Event(d.Streams.Out, e)
 	}
 	line, err := json.Marshal(e)
 	if err != nil {

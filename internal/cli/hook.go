@@ -13,6 +13,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/hookstate"
 	"github.com/turnback/turnback/internal/agents/payload"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/terminal"
 )
 
@@ -49,7 +50,7 @@ type HookDeps struct {
 	PID      int                    // of this process
 	StateDir string                 // $XDG_STATE_HOME/turnback; empty: no log is kept
 	Adapters map[string]HookAdapter // by the agent's name
-	Connect  func(context.Context) (Caller, error)
+	Connect  func(context.Context) (command.Caller, error)
 }
 
 // NewHookCommand makes `turnback hook AGENT EVENT`.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/turnback/turnback/internal/agents/hookstate"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/terminal"
 )
 
@@ -44,7 +45,7 @@ func newHookBench(t *testing.T, in io.Reader) *hookBench {
 		PID:      os.Getpid(),
 		StateDir: filepath.Join(t.TempDir(), "state"),
 		Adapters: HookAdapters(),
-		Connect: func(context.Context) (Caller, error) {
+		Connect: func(context.Context) (command.Caller, error) {
 			if b.connect != nil {
 				return nil, b.connect
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 )
 
 // These tests are about the commands that look at this machine's own files.
@@ -93,9 +94,11 @@ func TestDoctorTellsEachProblemWithWhatHelps(t *testing.T) {
 		},
 	})
 	b.env["XDG_CONFIG_HOME"] = config
-	b.Git = func(context.Context) (Git, error) { return Git{Path: "/usr/bin/git", Version: "2.39.5"}, nil }
-	b.AgentChecks = func() []Finding {
-		return []Finding{{What: "claude", Level: LevelWarning, Text: "no hooks", Hint: "turnback setup claude"}}
+	b.Git = func(context.Context) (command.Git, error) {
+		return command.Git{Path: "/usr/bin/git", Version: "2.39.5"}, nil
+	}
+	b.AgentChecks = func() []command.Finding {
+		return []command.Finding{{What: "claude", Level: command.LevelWarning, Text: "no hooks", Hint: "turnback setup claude"}}
 	}
 	if status := b.run("doctor"); status != 0 {
 		t.Errorf("exit status %d: %s", status, b.err.String())
@@ -112,7 +115,9 @@ warning  claude     no hooks
 	}
 
 	writeFile(t, filepath.Join(config, "turnback", "config.toml"), "[agents.checkpoints]\nkeep = 0\n")
-	b.Git = func(context.Context) (Git, error) { return Git{Oldest: "2.36.0"}, errors.New("git not found in PATH") }
+	b.Git = func(context.Context) (command.Git, error) {
+		return command.Git{Oldest: "2.36.0"}, errors.New("git not found in PATH")
+	}
 	b.answers["status"] = api.Errorf(api.CodeNoDaemon, "no daemon can be had")
 	b.answers["list-checkpoints"] = api.Errorf(api.CodeNotRepo, "no work tree")
 	if status := b.run("doctor"); status != 1 {

@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
-func newDaemonLogs(d Deps) *cobra.Command {
+func newDaemonLogs(d command.Deps) *cobra.Command {
 	var (
 		count  int
 		follow bool
@@ -29,10 +30,10 @@ prompts and without environment variables. No daemon is needed.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.`,
 		Example: "  turnback daemon logs -n 20\n  turnback daemon logs -f",
-		Args:    maxArgs(0),
+		Args:    command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if count < 0 {
-				return usageError(cmd, "--lines does not take %d", count)
+				return command.UsageError(cmd, "--lines does not take %d", count)
 			}
 			path, err := d.LogFile()
 			if err != nil {

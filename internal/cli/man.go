@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/manpage"
 )
 
-func newMan(d Deps) *cobra.Command {
+func newMan(d command.Deps) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages into a folder",
@@ -19,7 +20,7 @@ made if it is absent.
 
 Exit status: 0 done, 1 failed, 2 wrong usage.`,
 		Example: "  turnback man ~/.local/share/man/man1\n  man turnback-checkpoint-restore",
-		Args:    exactArgs("the folder"),
+		Args:    command.ExactArgs("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("make the folder: %w", err)

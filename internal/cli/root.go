@@ -1,23 +1,23 @@
+// Package cli is the command line. A command parses its arguments, calls one
+// verb through a command.Caller, and prints the result; what happens lies behind
+// the verb. Constructors take everything from outside in a command.Deps.
 package cli
 
 import (
 	"context"
-	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/turnback/turnback/internal/api"
-	"github.com/turnback/turnback/internal/nearest"
+	"github.com/turnback/turnback/internal/cli/checkpoints"
+	"github.com/turnback/turnback/internal/cli/command"
 )
 
 // Execute runs one command line and returns the exit status of the process.
 // What goes wrong has been printed when it returns.
-func Execute(ctx context.Context, d Deps, args []string) int {
+func Execute(ctx context.Context, d command.Deps, args []string) int {
 	root := NewRoot(d)
 	root.SetArgs(args)
-	return report(ctx, d, root.ExecuteContext(ctx), wantsJSON(args))
+	return command.Report(ctx, d, root.ExecuteContext(ctx), command.WantsJSON(args))
 }
 
 // The groups of commands in the help of the root.
@@ -29,7 +29,7 @@ const (
 )
 
 // NewRoot makes the whole tree of commands.
-func NewRoot(d Deps) *cobra.Command {
+func NewRoot(d command.Deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "turnback",
 		Short: "Every turn of a coding agent saved, read, and taken back",
@@ -46,11 +46,11 @@ Let Claude Code report to it: turnback setup claude`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	asGroup(root)
+	command.AsGroup(root)
 	root.SetIn(d.Streams.In)
 	root.SetOut(d.Streams.Out)
 	root.SetErr(d.Streams.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return command.FlagError(cmd, err) })
 	root.Version = d.Version.Version
 	root.SetVersionTemplate("turnback {{.Version}}\n")
 	root.AddGroup(
@@ -63,14 +63,14 @@ Let Claude Code report to it: turnback setup claude`,
 	return root
 }
 
-func addCommands(root *cobra.Command, d Deps) {
+func addCommands(root *cobra.Command, d command.Deps) {
 	inGroup := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
 			root.AddCommand(c)
 		}
 	}
-	inGroup(groupFiles, newCheckpoint(d), newUndo(d, "undo"), newUndo(d, "redo"))
+	inGroup(groupFiles, checkpoints.New(d), checkpoints.NewUndo(d, "undo"), checkpoints.NewUndo(d, "redo"))
 	inGroup(groupWindows, newLs(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
 	inGroup(groupSetup, newTour(d), newConfig(d), newDoctor(d), newVersion(d), newMan(d))
 	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d))
@@ -83,40 +83,4 @@ func addCommands(root *cobra.Command, d Deps) {
 	}
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
-}
-
-// asGroup makes cmd a holder of other commands: alone it prints its help, and an
-// unknown command below it is wrong usage.
-func asGroup(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
-		hint := api.Hint{DidYouMean: nearest.Word(args[0], names), Command: cmd.CommandPath() + " --help"}
-		return api.Errorf(api.CodeInvalidParams, "%s has no command %q", cmd.CommandPath(), args[0]).WithHint(hint)
-	}
-	return cmd
-}
-
-// flagError turns what the flag parser says into wrong usage with a hint.
-func flagError(cmd *cobra.Command, err error) error {
-	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return valueError(cmd, wrong)
-	}
-	hint := api.Hint{Command: cmd.CommandPath() + " --help"}
-	if name, found := strings.CutPrefix(err.Error(), "unknown flag: --"); found {
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest.Word(name, names); near != "" {
-			hint.DidYouMean = "--" + near
-		}
-	}
-	return api.Errorf(api.CodeInvalidParams, "%s", err.Error()).WithHint(hint)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/settingsfile"
 	"github.com/turnback/turnback/internal/agents/textdiff"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
@@ -37,7 +38,7 @@ type SetupDeps struct {
 
 // setupOptions are the flags of setup.
 type setupOptions struct {
-	output
+	command.Output
 	project, remove, dryRun, yes bool
 }
 
@@ -80,7 +81,7 @@ Exit status: 0 done, or nothing to do; 1 the file cannot be used; 2 wrong usage.
 		Example: `  turnback setup claude
   turnback setup claude --dry-run     # show the change only
   turnback setup claude --remove --yes`,
-		Args:      exactArgs("AGENT"),
+		Args:      command.ExactArgs("AGENT"),
 		ValidArgs: []string{claude.Name},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != claude.Name {
@@ -93,7 +94,7 @@ Exit status: 0 done, or nothing to do; 1 the file cannot be used; 2 wrong usage.
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "take the hooks out")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change and make none")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
@@ -108,7 +109,7 @@ func (d SetupDeps) runSetup(cmd *cobra.Command, o setupOptions) error {
 	if err != nil {
 		return err
 	}
-	asks := d.Streams.InTerminal && d.Streams.OutTerminal && !o.yes && !o.json && !o.dryRun
+	asks := d.Streams.InTerminal && d.Streams.OutTerminal && !o.yes && !o.JSON && !o.dryRun
 	for attempt := 1; ; attempt++ {
 		plan, r, err := planSetup(s, o)
 		if err != nil {
@@ -198,8 +199,8 @@ func (d SetupDeps) ask(r setupResult) (bool, error) {
 }
 
 func (d SetupDeps) showSetup(o setupOptions, r setupResult) error {
-	if o.json {
-		return writeJSON(d.Streams.Out, r)
+	if o.JSON {
+		return command.WriteJSON(d.Streams.Out, r)
 	}
 	path := screen.Line(r.Path)
 	var text string
@@ -310,15 +311,15 @@ func (d SetupDeps) root() (string, bool, error) {
 }
 
 // ClaudeFindings is what doctor finds out about the hooks of Claude Code.
-func (d SetupDeps) ClaudeFindings() []Finding {
+func (d SetupDeps) ClaudeFindings() []command.Finding {
 	c := claude.Check{Now: d.Now()}
 	var err error
 	if c.Command, err = d.command(); err != nil {
-		return []Finding{{What: "claude", Level: LevelProblem, Text: err.Error()}}
+		return []command.Finding{{What: "claude", Level: command.LevelProblem, Text: err.Error()}}
 	}
-	var list []Finding
+	var list []command.Finding
 	if path, err := claude.UserSettings(d.Getenv); err != nil {
-		list = append(list, Finding{What: "claude", Level: LevelWarning, Text: err.Error()})
+		list = append(list, command.Finding{What: "claude", Level: command.LevelWarning, Text: err.Error()})
 	} else {
 		c.Settings = append(c.Settings, path)
 	}
@@ -327,7 +328,7 @@ func (d SetupDeps) ClaudeFindings() []Finding {
 	}
 	c.LastSeen, c.Seen = hookstate.Dir(d.StateDir).LastSeen(claude.Name)
 	for _, f := range c.Findings() {
-		list = append(list, Finding{What: "claude", Level: f.Level, Text: f.Text, Hint: f.Hint})
+		list = append(list, command.Finding{What: "claude", Level: f.Level, Text: f.Text, Hint: f.Hint})
 	}
 	return list
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
@@ -176,7 +177,7 @@ func TestSetupRefusesARelativeConfigDir(t *testing.T) {
 	}
 	b.must(t, "claude", "--project")
 	found := b.ClaudeFindings()
-	if len(found) == 0 || found[0].Level != LevelWarning || !strings.HasPrefix(found[0].Text, "CLAUDE_CONFIG_DIR is \"conf\"") {
+	if len(found) == 0 || found[0].Level != command.LevelWarning || !strings.HasPrefix(found[0].Text, "CLAUDE_CONFIG_DIR is \"conf\"") {
 		t.Errorf("doctor finds %+v", found)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
@@ -14,10 +15,10 @@ func stateNames() []string {
 	return []string{"none", "working", "needs_input", "idle", "done", "errored", "unknown"}
 }
 
-func newSetState(d Deps) *cobra.Command {
+func newSetState(d command.Deps) *cobra.Command {
 	var (
-		t   target
-		o   output
+		t   command.Target
+		o   command.Output
 		p   api.SetAgentStateParams
 		dir string
 	)
@@ -37,18 +38,18 @@ The command returns when the checkpoint that the report caused is taken, at most
 after 2 s, and prints what became of it: "checkpoint 1 saved", "nothing
 changed", "still saving", or "not saved: " with the reason. It prints nothing
 when none was due.
-` + exitsWrite,
+` + command.ExitsWrite,
 		Example: `  turnback set-agent-state working -s api -w build --prompt "Add a retry"
   turnback set-agent-state done -s api -w build`,
-		Args: exactArgs("the state"),
+		Args: command.ExactArgs("the state"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if p.Place, err = d.place(t, dir); err != nil {
+			if p.Place, err = d.Place(t, dir); err != nil {
 				return err
 			}
 			p.State = args[0]
 			show := func(w io.Writer, f text.Format, r api.SetAgentStateResult) error { return f.SetState(w, r) }
-			return invoke(cmd, d, o, "set-agent-state", p, show)
+			return command.Invoke(cmd, d, o, "set-agent-state", p, show)
 		},
 	}
 	f := cmd.Flags()
@@ -62,34 +63,34 @@ when none was due.
 		}
 		return stateNames(), cobra.ShellCompDirectiveNoFileComp
 	}
-	t.addTo(cmd, d)
-	o.addTo(cmd)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func newGetState(d Deps) *cobra.Command {
+func newGetState(d command.Deps) *cobra.Command {
 	var (
-		t target
-		o output
+		t command.Target
+		o command.Output
 	)
 	cmd := &cobra.Command{
 		Use:   "get-agent-state",
 		Short: "Show what an agent does",
 		Long: `Show the state of a window's agent, where it is known from, since when it holds,
 the open or newest turn, and the agent's name.
-` + exitsRead,
+` + command.ExitsRead,
 		Example: "  turnback get-agent-state -w build --json",
-		Args:    maxArgs(0),
+		Args:    command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := d.place(t, "")
+			place, err := d.Place(t, "")
 			if err != nil {
 				return err
 			}
 			show := func(w io.Writer, f text.Format, r api.GetAgentStateResult) error { return f.State(w, r) }
-			return invoke(cmd, d, o, "get-agent-state", api.GetAgentStateParams{Place: place}, show)
+			return command.Invoke(cmd, d, o, "get-agent-state", api.GetAgentStateParams{Place: place}, show)
 		},
 	}
-	t.addTo(cmd, d)
-	o.addTo(cmd)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
 	return cmd
 }

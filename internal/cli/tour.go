@@ -1,9 +1,13 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newTour(d Deps) *cobra.Command {
-	var o TourOptions
+	"github.com/turnback/turnback/internal/cli/command"
+)
+
+func newTour(d command.Deps) *cobra.Command {
+	var o command.TourOptions
 	var noPause bool
 	cmd := &cobra.Command{
 		Use:   "tour",
@@ -18,7 +22,7 @@ runs straight through.
 
 Exit status: 0 done, 1 a step failed.`,
 		Example: "  turnback tour\n  turnback tour --no-pause",
-		Args:    maxArgs(0),
+		Args:    command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Straight = o.Straight || noPause || !d.Streams.InTerminal || !d.Streams.OutTerminal
 			return d.Tour(cmd.Context(), o)

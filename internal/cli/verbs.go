@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
-func newListVerbs(d Deps) *cobra.Command {
-	var o output
+func newListVerbs(d command.Deps) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "list-verbs",
 		Short: "List what the daemon can be asked",
@@ -21,19 +22,19 @@ func newListVerbs(d Deps) *cobra.Command {
 parameters, in brackets those that may be left out. PLACE stands for those that
 say which window is meant: session, window, dir, pane_id, terminal_keys and
 ancestors. --json has all of them, with types, errors and examples.
-` + exitsRead,
+` + command.ExitsRead,
 		Example: "  turnback list-verbs\n  turnback list-verbs --json",
-		Args:    maxArgs(0),
+		Args:    command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			show := func(w io.Writer, f text.Format, r api.ListVerbsResult) error { return f.Verbs(w, r) }
-			return invoke(cmd, d, o, "list-verbs", struct{}{}, show)
+			return command.Invoke(cmd, d, o, "list-verbs", struct{}{}, show)
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func newCall(d Deps) *cobra.Command {
+func newCall(d command.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call VERB [JSON]",
 		Short: "Run a verb and print its result as JSON",
@@ -41,31 +42,31 @@ func newCall(d Deps) *cobra.Command {
 stdin; without it, there are none) and print the result, or the error, as one
 JSON value. Nothing is filled in: a verb about a window wants "dir", or
 "session" and "window".
-` + exitsWrite,
+` + command.ExitsWrite,
 		Example: `  turnback call status
   turnback call list-checkpoints '{"dir":"/home/u/src/api","window":"build"}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError(cmd, "the verb is missing")
+				return command.UsageError(cmd, "the verb is missing")
 			}
-			return maxArgs(2)(cmd, args)
+			return command.MaxArgs(2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			params, err := callParams(d, args[1:])
 			if err != nil {
-				return jsonFailure{err}
+				return command.JSONFailure{Err: err}
 			}
-			raw, err := d.call(cmd.Context(), StartDaemon, args[0], params)
+			raw, err := d.Call(cmd.Context(), command.StartDaemon, args[0], params)
 			if err != nil {
-				return jsonFailure{err}
+				return command.JSONFailure{Err: err}
 			}
-			return writeJSON(d.Streams.Out, raw)
+			return command.WriteJSON(d.Streams.Out, raw)
 		},
 	}
 	cmd.Flags().Bool("json", true, "the result is always JSON")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var r api.ListVerbsResult
-		if len(args) > 0 || d.callInto(cmd.Context(), DialOnly, "list-verbs", struct{}{}, &r) != nil {
+		if len(args) > 0 || d.CallInto(cmd.Context(), command.DialOnly, "list-verbs", struct{}{}, &r) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var names []string
@@ -79,7 +80,7 @@ JSON value. Nothing is filled in: a verb about a window wants "dir", or
 
 // callParams checks that the parameters are one JSON object. The verb checks
 // the rest.
-func callParams(d Deps, args []string) (json.RawMessage, error) {
+func callParams(d command.Deps, args []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return json.RawMessage("{}"), nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
@@ -17,8 +18,8 @@ const release = "0.1.0-dev"
 
 // VersionOf is the version of the program that info describes; nil: nothing is
 // known about it.
-func VersionOf(info *debug.BuildInfo) Version {
-	v := Version{Version: release, Go: runtime.Version()}
+func VersionOf(info *debug.BuildInfo) command.Version {
+	v := command.Version{Version: release, Go: runtime.Version()}
 	if info == nil {
 		return v
 	}
@@ -36,19 +37,19 @@ func VersionOf(info *debug.BuildInfo) Version {
 	return v
 }
 
-func newVersion(d Deps) *cobra.Command {
-	var o output
+func newVersion(d command.Deps) *cobra.Command {
+	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long:  "Print the version of this program, the commit it was built from, and its Go.",
-		Args:  maxArgs(0),
+		Args:  command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			raw, err := json.Marshal(d.Version)
 			if err != nil {
 				return err
 			}
-			return present(cmd, d, o, raw, func(w io.Writer, _ text.Format, v Version) error {
+			return command.Present(cmd, d, o, raw, func(w io.Writer, _ text.Format, v command.Version) error {
 				commit := v.Commit
 				if commit != "" {
 					commit += ", "
@@ -58,6 +59,6 @@ func newVersion(d Deps) *cobra.Command {
 			})
 		},
 	}
-	o.addTo(cmd)
+	o.AddTo(cmd)
 	return cmd
 }

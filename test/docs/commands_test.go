@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/turnback/turnback/internal/cli"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
 // commands is the whole tree of commands.
 func commands() *cobra.Command {
-	tree := cli.NewRoot(cli.Deps{
+	tree := cli.NewRoot(command.Deps{
 		Streams:  screen.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard},
 		Commands: []*cobra.Command{cli.NewHookCommand(cli.HookDeps{}), cli.NewSetupCommand(cli.SetupDeps{})},
 	})

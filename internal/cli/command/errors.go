@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -24,24 +24,24 @@ const exitInterrupted = 130
 // of a process which SIGPIPE ended, as shells have it.
 const exitUnread = 141
 
-// silentFailure ends a command with a status; what there is to say was said.
-type silentFailure struct{ status int }
+// SilentFailure ends a command with a status; what there is to say was said.
+type SilentFailure struct{ Status int }
 
-func (f silentFailure) Error() string { return "exit status " + strconv.Itoa(f.status) }
+func (f SilentFailure) Error() string { return "exit status " + strconv.Itoa(f.Status) }
 
-// jsonFailure is an error of a command that speaks JSON without being asked to.
-type jsonFailure struct{ err error }
+// JSONFailure is an error of a command that speaks JSON without being asked to.
+type JSONFailure struct{ Err error }
 
-func (f jsonFailure) Error() string { return f.err.Error() }
-func (f jsonFailure) Unwrap() error { return f.err }
+func (f JSONFailure) Error() string { return f.Err.Error() }
+func (f JSONFailure) Unwrap() error { return f.Err }
 
-// report prints an error, if there is one, and returns the exit status.
-func report(ctx context.Context, d Deps, err error, asJSON bool) int {
+// Report prints an error, if there is one, and returns the exit status.
+func Report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	if err == nil {
 		return 0
 	}
-	if silent, ok := errors.AsType[silentFailure](err); ok {
-		return silent.status
+	if silent, ok := errors.AsType[SilentFailure](err); ok {
+		return silent.Status
 	}
 	if unread(err) {
 		return exitUnread
@@ -51,13 +51,13 @@ func report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		e, status = api.Errorf(api.CodeInternal, "stopped by a signal"), exitInterrupted
 	}
-	if _, speaksJSON := errors.AsType[jsonFailure](err); asJSON || speaksJSON {
-		if writeJSON(d.Streams.Out, map[string]*api.Error{"error": e}) == nil {
+	if _, speaksJSON := errors.AsType[JSONFailure](err); asJSON || speaksJSON {
+		if WriteJSON(d.Streams.Out, map[string]*api.Error{"error": e}) == nil {
 			return status
 		}
 	}
 	shown := fmt.Sprint(e.Message, e.Hint)
-	_, _ = io.WriteString(d.Streams.Err, d.format(context.WithoutCancel(ctx), shown).Error(e))
+	_, _ = io.WriteString(d.Streams.Err, d.Format(context.WithoutCancel(ctx), shown).Error(e))
 	return status
 }
 
@@ -68,45 +68,45 @@ func unread(err error) bool {
 	return ok && errors.Is(file.Err, syscall.EPIPE)
 }
 
-// wantsJSON looks for --json, so that a command line that does not parse is
+// WantsJSON looks for --json, so that a command line that does not parse is
 // answered in JSON too.
-func wantsJSON(args []string) bool {
+func WantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// usageError is wrong usage of cmd.
-func usageError(cmd *cobra.Command, format string, args ...any) error {
+// UsageError is wrong usage of cmd.
+func UsageError(cmd *cobra.Command, format string, args ...any) error {
 	return api.Errorf(api.CodeInvalidParams, format, args...).WithHint(api.Hint{Command: cmd.CommandPath() + " --help"})
 }
 
-// exactArgs wants one argument for each of names.
-func exactArgs(names ...string) cobra.PositionalArgs {
+// ExactArgs wants one argument for each of names.
+func ExactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usageError(cmd, "%s is missing", names[len(args)])
+			return UsageError(cmd, "%s is missing", names[len(args)])
 		case len(args) > len(names):
-			return usageError(cmd, "unexpected argument %q", args[len(names)])
+			return UsageError(cmd, "unexpected argument %q", args[len(names)])
 		}
 		return nil
 	}
 }
 
-// maxArgs allows up to n arguments.
-func maxArgs(n int) cobra.PositionalArgs {
+// MaxArgs allows up to n arguments.
+func MaxArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usageError(cmd, "unexpected argument %q", args[n])
+			return UsageError(cmd, "unexpected argument %q", args[n])
 		}
 		return nil
 	}
 }
 
-// number reads a checkpoint number.
-func number(arg string) (int, error) {
+// Number reads a checkpoint number.
+func Number(arg string) (int, error) {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 {
 		hint := api.Hint{Param: "n", Accepted: []string{"a whole number from 1 up"}, Command: "turnback checkpoint list"}
@@ -121,7 +121,7 @@ func valueError(cmd *cobra.Command, err *pflag.InvalidValueError) error {
 	f := err.GetFlag()
 	takes := ""
 	switch v := f.Value.(type) {
-	case *within:
+	case *Within:
 		takes = v.accepted()
 	default:
 		switch f.Value.Type() {
@@ -132,33 +132,33 @@ func valueError(cmd *cobra.Command, err *pflag.InvalidValueError) error {
 		}
 	}
 	if takes == "" {
-		return usageError(cmd, "--%s does not take %q", f.Name, err.GetValue())
+		return UsageError(cmd, "--%s does not take %q", f.Name, err.GetValue())
 	}
-	return usageError(cmd, "--%s takes %s, not %q", f.Name, takes, err.GetValue())
+	return UsageError(cmd, "--%s takes %s, not %q", f.Name, takes, err.GetValue())
 }
 
-// within is a flag that takes a whole number from min to max.
-type within struct {
-	value    *int
-	min, max int
+// Within is a flag that takes a whole number from min to max.
+type Within struct {
+	Value    *int
+	Min, Max int
 }
 
 // Set reads the number.
-func (w *within) Set(text string) error {
+func (w *Within) Set(text string) error {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < w.min || n > w.max {
+	if err != nil || n < w.Min || n > w.Max {
 		return errors.New("it takes " + w.accepted())
 	}
-	*w.value = n
+	*w.Value = n
 	return nil
 }
 
-func (w *within) String() string   { return strconv.Itoa(*w.value) }
-func (w *within) Type() string     { return "int" }
-func (w *within) accepted() string { return fmt.Sprintf("a whole number from %d to %d", w.min, w.max) }
+func (w *Within) String() string   { return strconv.Itoa(*w.Value) }
+func (w *Within) Type() string     { return "int" }
+func (w *Within) accepted() string { return fmt.Sprintf("a whole number from %d to %d", w.Min, w.Max) }
 
-// oneOf checks a flag that takes one of a few words.
-func oneOf(flag, value string, words ...string) error {
+// OneOf checks a flag that takes one of a few words.
+func OneOf(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}

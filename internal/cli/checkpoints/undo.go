@@ -1,9 +1,10 @@
-package cli
+package checkpoints
 
 import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 )
 
 const undoLong = `Take back the newest turn of this pane that changed files and is not taken back
@@ -20,37 +21,38 @@ const redoLong = `Put back the turn that the newest undo took back. It goes forw
 turn, or until a file is edited. A safety checkpoint is saved first.
 `
 
-func newUndo(d Deps, verb string) *cobra.Command {
+// NewUndo makes turnback undo, or redo.
+func NewUndo(d command.Deps, verb string) *cobra.Command {
 	var (
-		t target
-		o output
+		t command.Target
+		o command.Output
 		p api.UndoParams
 	)
 	cmd := &cobra.Command{
 		Use:   verb,
 		Short: "Take back the newest turn of this window",
-		Long:  undoLong + exitsWrite,
+		Long:  undoLong + command.ExitsWrite,
 		Example: `  turnback undo
   turnback undo -w build --dry-run`,
-		Args: maxArgs(0),
+		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if p.Place, err = d.placeOfWriter(t); err != nil {
+			if p.Place, err = d.PlaceOfWriter(t); err != nil {
 				return err
 			}
-			return invoke(cmd, d, o, verb, p, showRestore)
+			return command.Invoke(cmd, d, o, verb, p, showRestore)
 		},
 	}
 	if verb == "redo" {
 		cmd.Short = "Put back the turn that undo took back"
-		cmd.Long = redoLong + exitsWrite
+		cmd.Long = redoLong + command.ExitsWrite
 		cmd.Example = "  turnback redo\n  turnback redo -w build"
 	}
 	f := cmd.Flags()
 	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
 	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
 	f.BoolVar(&p.Here, "here", false, "also when HEAD is on another branch now")
-	t.addTo(cmd, d)
-	o.addTo(cmd)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
 	return cmd
 }

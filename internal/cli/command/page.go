@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"github.com/turnback/turnback/internal/cli/screen"
 )
 
-// page writes text to stdout, through git's pager when stdout is a terminal.
-func (d Deps) page(ctx context.Context, text *bytes.Buffer, allowed bool) error {
+// ShowPaged writes text to stdout, through git's pager when stdout is a terminal.
+func (d Deps) ShowPaged(ctx context.Context, text *bytes.Buffer, allowed bool) error {
 	if allowed && d.Streams.OutTerminal && d.Page != nil && text.Len() > 0 {
 		if pager := d.pager(ctx); pager != "" && pager != "cat" {
 			if err := d.Page(ctx, pager, bytes.NewReader(text.Bytes())); err == nil {
@@ -47,9 +47,9 @@ func (d Deps) pager(ctx context.Context) string {
 	return "less"
 }
 
-// colour says whether to colour stdout: as the flag says, else as git's color.ui
+// Colour says whether to colour stdout: as the flag says, else as git's color.ui
 // and the terminal do. git is asked only where there would be colour.
-func (d Deps) colour(ctx context.Context, when string) bool {
+func (d Deps) Colour(ctx context.Context, when string) bool {
 	if !screen.Colour(when, d.Streams.OutTerminal, d.Getenv) {
 		return false
 	}

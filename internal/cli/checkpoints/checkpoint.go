@@ -1,4 +1,6 @@
-package cli
+// Package checkpoints holds the commands about saved turns: turnback checkpoint
+// and all below it, undo and redo.
+package checkpoints
 
 import (
 	"errors"
@@ -7,19 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
-// Exit statuses, as each command's help lists them.
-const (
-	exitsRead = `
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon could be had.`
-	exitsWrite = `
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon could be had,
-4 refused; a refusal changes nothing.`
-)
-
-func newCheckpoint(d Deps) *cobra.Command {
+// New makes turnback checkpoint with its commands.
+func New(d command.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "checkpoint",
 		Aliases: []string{"cp"},
@@ -36,7 +31,7 @@ read, the most recently active pane whose work tree holds this directory.
   turnback checkpoint diff -w build 2 --stat
   turnback checkpoint restore -w build 1`,
 	}
-	asGroup(cmd)
+	command.AsGroup(cmd)
 	cmd.AddCommand(
 		newList(d), newShow(d), newDiff(d), newRestore(d),
 		newSave(d), newDrop(d), newPrune(d), newBranch(d),
@@ -44,10 +39,10 @@ read, the most recently active pane whose work tree holds this directory.
 	return cmd
 }
 
-func newList(d Deps) *cobra.Command {
+func newList(d command.Deps) *cobra.Command {
 	var (
-		t   target
-		o   output
+		t   command.Target
+		o   command.Output
 		all bool
 	)
 	cmd := &cobra.Command{
@@ -61,57 +56,57 @@ Kinds other than the end of a turn stand before the label: "start: " for what
 changed between two turns, "safety: " for the state before a restore, "manual: "
 for turnback checkpoint save. Below the table stand the places that a checkpoint
 left out, and the turns that were not saved, with the reasons.
-` + exitsRead,
+` + command.ExitsRead,
 		Example: `  turnback checkpoint list
   turnback checkpoint list -s api -w build
   turnback checkpoint list --all --json`,
-		Args: maxArgs(0),
+		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := d.place(t, "")
+			place, err := d.Place(t, "")
 			if err != nil {
 				return err
 			}
 			show := func(w io.Writer, f text.Format, r api.ListCheckpointsResult) error { return f.List(w, r, all) }
-			return invoke(cmd, d, o, "list-checkpoints", api.ListCheckpointsParams{Place: place, All: all}, show)
+			return command.Invoke(cmd, d, o, "list-checkpoints", api.ListCheckpointsParams{Place: place, All: all}, show)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every pane of this repository, those that are gone too")
-	t.addTo(cmd, d)
-	o.addTo(cmd)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
 	return cmd
 }
 
-func newShow(d Deps) *cobra.Command {
+func newShow(d command.Deps) *cobra.Command {
 	var (
-		t target
-		o output
+		t command.Target
+		o command.Output
 	)
 	cmd := &cobra.Command{
 		Use:   "show N",
 		Short: "Show all that is known about a checkpoint",
 		Long: `Show everything that is kept with a checkpoint: commit, tree, HEAD and base, the
 agent and its session, and every place that was left out.
-` + exitsRead,
+` + command.ExitsRead,
 		Example: `  turnback checkpoint show 2
   turnback checkpoint show -w build 2 --json`,
-		Args: exactArgs("the checkpoint's number"),
+		Args: command.ExactArgs("the checkpoint's number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := number(args[0])
+			n, err := command.Number(args[0])
 			if err != nil {
 				return err
 			}
-			place, err := d.place(t, "")
+			place, err := d.Place(t, "")
 			if err != nil {
 				return err
 			}
 			show := func(w io.Writer, f text.Format, r api.ShowCheckpointResult) error {
-				return errors.Join(f.Show(w, r), d.note(r.Interrupted))
+				return errors.Join(f.Show(w, r), d.Note(r.Interrupted))
 			}
-			return invoke(cmd, d, o, "show-checkpoint", api.ShowCheckpointParams{Place: place, N: n}, show)
+			return command.Invoke(cmd, d, o, "show-checkpoint", api.ShowCheckpointParams{Place: place, N: n}, show)
 		},
 	}
-	cmd.ValidArgsFunction = d.completeNumbers(&t, 1)
-	t.addTo(cmd, d)
-	o.addTo(cmd)
+	cmd.ValidArgsFunction = d.CompleteNumbers(&t, 1)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
 	return cmd
 }

@@ -1,4 +1,4 @@
-package cli
+package checkpoints
 
 import (
 	"encoding/base64"
@@ -8,17 +8,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
 type restoreOptions struct {
-	target
-	output
+	command.Target
+	command.Output
 	paths                             []string
 	dryRun, force, here, goOn, giveUp bool
 }
 
-func newRestore(d Deps) *cobra.Command {
+func newRestore(d command.Deps) *cobra.Command {
 	var o restoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore N",
@@ -41,12 +42,12 @@ A restore refuses, before it changes anything,
 
 A restore that was killed is told by the next command; --continue finishes it
 and --abort takes it back.
-` + exitsWrite,
+` + command.ExitsWrite,
 		Example: `  turnback checkpoint restore -w build 1
   turnback checkpoint restore 1 --dry-run
   turnback checkpoint restore 1 --path api/retry.go --path docs
   turnback checkpoint restore --abort`,
-		Args: maxArgs(1),
+		Args: command.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd, d, o, args) },
 	}
 	f := cmd.Flags()
@@ -56,14 +57,14 @@ and --abort takes it back.
 	f.BoolVar(&o.here, "here", false, "also when N comes from another work tree or branch")
 	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
 	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
-	cmd.ValidArgsFunction = d.completeNumbers(&o.target, 1)
-	o.target.addTo(cmd, d)
-	o.output.addTo(cmd)
+	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
+	o.Target.AddTo(cmd, d)
+	o.Output.AddTo(cmd)
 	return cmd
 }
 
-func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) error {
-	place, err := d.placeOfWriter(o.target)
+func runRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []string) error {
+	place, err := d.PlaceOfWriter(o.Target)
 	if err != nil {
 		return err
 	}
@@ -71,9 +72,9 @@ func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) err
 		return finishRestore(cmd, d, o, args, place)
 	}
 	if len(args) == 0 {
-		return usageError(cmd, "the checkpoint's number is missing")
+		return command.UsageError(cmd, "the checkpoint's number is missing")
 	}
-	n, err := number(args[0])
+	n, err := command.Number(args[0])
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func runRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string) err
 		Place: place, N: n, DryRun: o.dryRun, Force: o.force, Here: o.here,
 	}
 	params.Paths, params.PathsBase64 = wirePaths(o.paths)
-	return invoke(cmd, d, o.output, "restore-checkpoint", params, showRestore)
+	return command.Invoke(cmd, d, o.Output, "restore-checkpoint", params, showRestore)
 }
 
 // wirePaths divides paths into those that JSON can hold as they are and, in
@@ -97,20 +98,20 @@ func wirePaths(paths []string) (text, raw []string) {
 	return text, raw
 }
 
-func finishRestore(cmd *cobra.Command, d Deps, o restoreOptions, args []string, place api.Place) error {
+func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []string, place api.Place) error {
 	verb, flag := "continue-restore", "--continue"
 	if o.giveUp {
 		verb, flag = "abort-restore", "--abort"
 	}
 	switch {
 	case o.goOn && o.giveUp:
-		return usageError(cmd, "--continue and --abort exclude each other")
+		return command.UsageError(cmd, "--continue and --abort exclude each other")
 	case len(args) > 0:
-		return usageError(cmd, "%s takes no checkpoint number", flag)
+		return command.UsageError(cmd, "%s takes no checkpoint number", flag)
 	case o.dryRun || o.here || len(o.paths) > 0:
-		return usageError(cmd, "%s goes with no other flag than --force", flag)
+		return command.UsageError(cmd, "%s goes with no other flag than --force", flag)
 	}
-	return invoke(cmd, d, o.output, verb, api.FinishRestoreParams{Place: place, Force: o.force}, showRestore)
+	return command.Invoke(cmd, d, o.Output, verb, api.FinishRestoreParams{Place: place, Force: o.force}, showRestore)
 }
 
 func showRestore(w io.Writer, f text.Format, r api.RestoreResult) error { return f.Restore(w, r) }

@@ -1,7 +1,7 @@
-// Package cli is the command line. A command parses its arguments, calls one
-// verb through a Caller, and prints the result; what happens lies behind the
-// verb. Constructors take everything from outside in a Deps.
-package cli
+// Package command is what every command of the command line is made with: what it
+// needs from outside, the flags that several share, how it calls a verb, prints a
+// result, and ends in an error.
+package command
 
 import (
 	"context"
@@ -76,8 +76,8 @@ type TourOptions struct {
 	Straight bool // do not wait for Enter between the steps
 }
 
-// call runs a verb and returns its result as the JSON that came.
-func (d Deps) call(ctx context.Context, reach Reach, verb string, params any) (json.RawMessage, error) {
+// Call runs a verb and returns its result as the JSON that came.
+func (d Deps) Call(ctx context.Context, reach Reach, verb string, params any) (json.RawMessage, error) {
 	caller, err := d.Connect(ctx, reach)
 	if err != nil {
 		return nil, err
@@ -92,9 +92,9 @@ func (d Deps) call(ctx context.Context, reach Reach, verb string, params any) (j
 	return raw, nil
 }
 
-// callInto is call with the result decoded.
-func (d Deps) callInto(ctx context.Context, reach Reach, verb string, params, result any) error {
-	raw, err := d.call(ctx, reach, verb, params)
+// CallInto is Call with the result decoded.
+func (d Deps) CallInto(ctx context.Context, reach Reach, verb string, params, result any) error {
+	raw, err := d.Call(ctx, reach, verb, params)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (d Deps) callInto(ctx context.Context, reach Reach, verb string, params, re
 	return nil
 }
 
-// format is how to write a text that holds shown. git's core.quotePath is asked
+// Format is how to write a text that holds shown. git's core.quotePath is asked
 // only when there is a name that it is about.
-func (d Deps) format(ctx context.Context, shown string) text.Format {
+func (d Deps) Format(ctx context.Context, shown string) text.Format {
 	f := text.Format{Now: d.Now(), QuoteAll: true}
 	if !screen.HasHigh(shown) || d.GitSetting == nil {
 		return f
