@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/patch"
 )
@@ -66,16 +69,16 @@ func (s *Store) Diff(ctx context.Context, r DiffRequest) (Diff, error) {
 	if err := checkPane(r.Pane); err != nil {
 		return Diff{}, err
 	}
-	h, err := s.readRefs(ctx, r.Pane)
+	h, err := record.Read(ctx, s.repo, r.Pane)
 	if err != nil {
-		return Diff{}, asError(err)
+		return Diff{}, fail.From(err)
 	}
 	from, to, d, err := s.sides(ctx, h, r)
 	if err != nil || d.Note != "" {
-		return d, asError(err)
+		return d, fail.From(err)
 	}
 	if err := s.compareTrees(ctx, &d, from, to, r); err != nil {
-		return Diff{}, asError(s.asDamaged(target{name: d.Subject}, err))
+		return Diff{}, fail.From(plan.AsDamaged(plan.Target{Name: d.Subject}, err))
 	}
 	return d, nil
 }
@@ -91,24 +94,24 @@ func checkPaths(paths []string) error {
 }
 
 // sides finds the trees to compare and names them in d.
-func (s *Store) sides(ctx context.Context, h *held, r DiffRequest) (from, to string, d Diff, err error) {
+func (s *Store) sides(ctx context.Context, h *record.Held, r DiffRequest) (from, to string, d Diff, err error) {
 	if r.From > 0 || r.To > 0 {
-		a, err := h.sound(r.From)
+		a, err := h.Sound(r.From)
 		if err != nil {
 			return "", "", d, err
 		}
-		b, err := h.sound(r.To)
+		b, err := h.Sound(r.To)
 		if err != nil {
 			return "", "", d, err
 		}
 		return a.Tree, b.Tree, Diff{Subject: fmt.Sprintf("Checkpoint %d", b.N), Against: fmt.Sprintf("checkpoint %d", a.N)}, nil
 	}
-	c, err := h.pick(r.N)
+	c, err := h.Pick(r.N)
 	if err != nil {
 		return "", "", d, err
 	}
 	if c.Damaged != "" {
-		return "", "", d, damaged(c.N, c.Damaged)
+		return "", "", d, fail.Broken(c.N, c.Damaged)
 	}
 	if r.Worktree {
 		err := s.locked(ctx, func() error {
@@ -125,18 +128,9 @@ func (s *Store) sides(ctx context.Context, h *held, r DiffRequest) (from, to str
 	return from, c.Tree, d, err
 }
 
-// sound gives checkpoint n unless it is damaged.
-func (h *held) sound(n int) (*Checkpoint, error) {
-	c, err := h.find(n)
-	if err == nil && c.Damaged != "" {
-		err = damaged(n, c.Damaged)
-	}
-	return c, err
-}
-
 // baseTree is what c is compared with: the base of its turn; for kinds without
 // one the pane's checkpoint before, else HEAD.
-func (s *Store) baseTree(ctx context.Context, h *held, c *Checkpoint, d *Diff) (string, error) {
+func (s *Store) baseTree(ctx context.Context, h *record.Held, c *Checkpoint, d *Diff) (string, error) {
 	if c.Base != nil {
 		d.Against = c.Base.Name
 		missing, err := s.repo.Missing(ctx, []string{c.Base.Tree})
@@ -145,7 +139,7 @@ func (s *Store) baseTree(ctx context.Context, h *held, c *Checkpoint, d *Diff) (
 		}
 		return c.Base.Tree, err
 	}
-	if before := h.before(c.N); before != nil && before.Damaged == "" {
+	if before := h.Before(c.N); before != nil && before.Damaged == "" {
 		d.Against = fmt.Sprintf("checkpoint %d", before.N)
 		return before.Tree, nil
 	}

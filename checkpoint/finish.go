@@ -3,9 +3,9 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/internal/restore"
 )
 
@@ -42,7 +42,7 @@ func (s *Store) Finish(ctx context.Context, r FinishRequest) (RestoreResult, err
 
 func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) (RestoreResult, error) {
 	res := RestoreResult{N: j.N, Turn: j.Turn}
-	looking, err := s.lookingRun(ctx)
+	looking, err := plan.LookingRun(ctx, s.repo)
 	if err != nil {
 		return res, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	if strange = append(strange, others...); len(strange) > 0 {
 		return res, &Error{
-			Code: ChangedMeanwhile, Paths: strange, Message: fmt.Sprintf("%d files hold neither what was there before the restore nor what it wanted: %s", len(strange), quoted(strange)),
+			Code: ChangedMeanwhile, Paths: strange, Message: fmt.Sprintf("%d files hold neither what was there before the restore nor what it wanted: %s", len(strange), fail.Quoted(strange)),
 			Detail: "copy these files away and remove them, then run the command again",
 		}
 	}
@@ -143,17 +143,4 @@ func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, 
 		todo = append(todo, i)
 	}
 	return todo, others, nil
-}
-
-// quoted quotes the first few of paths for a message.
-func quoted(paths []string) string {
-	const few = 5
-	var out []string
-	for _, p := range paths[:min(few, len(paths))] {
-		out = append(out, strconv.Quote(p))
-	}
-	if len(paths) > few {
-		out = append(out, fmt.Sprintf("and %d more", len(paths)-few))
-	}
-	return strings.Join(out, ", ")
 }

@@ -7,42 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 )
-
-// PaneInfo is what the refs know of a pane, also of one that is gone.
-type PaneInfo struct {
-	Pane
-	Worktree    string
-	HighestN    int
-	HighestTurn int
-	NotSaved    []NotSaved
-	Checkpoints []Checkpoint // by number
-}
 
 // List reads the checkpoints of a pane.
 func (s *Store) List(ctx context.Context, pane string) (PaneInfo, error) {
 	if err := checkPane(pane); err != nil {
 		return PaneInfo{}, err
 	}
-	h, err := s.readRefs(ctx, pane)
+	h, err := record.Read(ctx, s.repo, pane)
 	if err != nil {
-		return PaneInfo{}, asError(err)
+		return PaneInfo{}, fail.From(err)
 	}
-	return h.info(h.pane, h.checkpoints), nil
-}
-
-func (h *held) info(p paneState, list []Checkpoint) PaneInfo {
-	return PaneInfo{
-		Pane: p.Pane, Worktree: p.Worktree, HighestN: p.HighestN, HighestTurn: p.HighestTurn, NotSaved: p.NotSaved, Checkpoints: list,
-	}
+	return h.Info(h.Pane, h.Checkpoints), nil
 }
 
 // ListAll reads the checkpoints of every pane of the repository, by pane id.
 func (s *Store) ListAll(ctx context.Context) ([]PaneInfo, error) {
-	h, err := s.readRefs(ctx, "")
+	h, err := record.Read(ctx, s.repo, "")
 	if err != nil {
-		return nil, asError(err)
+		return nil, fail.From(err)
 	}
 	byID := map[string]*PaneInfo{}
 	var order []string
@@ -53,10 +39,10 @@ func (s *Store) ListAll(ctx context.Context) ([]PaneInfo, error) {
 		}
 		return byID[id]
 	}
-	for _, p := range h.panes {
-		*add(p.ID) = h.info(p, nil)
+	for _, p := range h.Panes {
+		*add(p.ID) = h.Info(p, nil)
 	}
-	for _, c := range h.checkpoints {
+	for _, c := range h.Checkpoints {
 		info := add(c.Pane.ID)
 		info.Checkpoints = append(info.Checkpoints, c)
 		if info.Window == "" {
@@ -76,40 +62,30 @@ func (s *Store) Get(ctx context.Context, pane string, n int) (Checkpoint, error)
 	if err := checkPane(pane); err != nil {
 		return Checkpoint{}, err
 	}
-	h, err := s.readRefs(ctx, pane)
+	h, err := record.Read(ctx, s.repo, pane)
 	if err != nil {
-		return Checkpoint{}, asError(err)
+		return Checkpoint{}, fail.From(err)
 	}
-	c, err := h.pick(n)
+	c, err := h.Pick(n)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	return *c, nil
 }
 
-// pick is find, where 0 is the newest checkpoint.
-func (h *held) pick(n int) (*Checkpoint, error) {
-	if n == 0 {
-		if last := h.last(); last != nil {
-			return last, nil
-		}
-	}
-	return h.find(n)
-}
-
 // LeftOutAll is the complete list of what a checkpoint left out.
 func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error) {
-	if c.beside == "" {
+	if c.Beside == "" {
 		return c.LeftOut, nil
 	}
-	return s.leftOutIn(ctx, c.N, c.beside)
+	return s.leftOutIn(ctx, c.N, c.Beside)
 }
 
 // leftOutIn reads the complete list that a commit keeps beside checkpoint n.
 func (s *Store) leftOutIn(ctx context.Context, n int, beside string) ([]LeftOut, error) {
 	entries, err := s.repo.TreeEntries(ctx, beside+"^{tree}")
 	if err != nil {
-		return nil, asError(err)
+		return nil, fail.From(err)
 	}
 	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Path == besideLeftOut })
 	if i < 0 {
@@ -117,13 +93,13 @@ func (s *Store) leftOutIn(ctx context.Context, n int, beside string) ([]LeftOut,
 	}
 	data, err := s.readBlob(ctx, entries[i].ID)
 	if err != nil {
-		return nil, asError(err)
+		return nil, fail.From(err)
 	}
 	var list []LeftOut
 	for rec := range strings.SplitSeq(strings.TrimSuffix(string(data), "\x00"), "\x00") {
 		reason, path, ok := strings.Cut(rec, "\t")
 		if !ok || path == "" {
-			return nil, damaged(n, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
+			return nil, fail.Broken(n, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
 		}
 		list = append(list, LeftOut{Path: path, Reason: reason})
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
@@ -61,11 +63,11 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err := s.notInterrupted(); err != nil {
 			return err
 		}
-		h, err := s.readRefs(ctx, r.Pane.ID)
+		h, err := record.Read(ctx, s.repo, r.Pane.ID)
 		if err != nil {
 			return err
 		}
-		c, err := h.sound(r.N)
+		c, err := h.Sound(r.N)
 		if err != nil {
 			return err
 		}
@@ -73,7 +75,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err != nil {
 			return err
 		}
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (target, error) { return to, s.checkPlace(l, *c, r.Here) })
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) { return to, s.checkPlace(l, *c, r.Here) })
 		if err != nil {
 			return err
 		}
@@ -82,9 +84,9 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 	return res, err
 }
 
-func (s *Store) targetOf(ctx context.Context, c Checkpoint) (target, error) {
+func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	left, err := s.LeftOutAll(ctx, c)
-	return target{tree: c.Tree, name: fmt.Sprintf("checkpoint %d", c.N), n: c.N, head: c.Head, leftOut: left}, err
+	return plan.Target{Tree: c.Tree, Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: left}, err
 }
 
 // checkPlace refuses a checkpoint of another work tree or another branch.
@@ -116,7 +118,7 @@ func branchName(ref string) string {
 // lookAndPlan looks at the work tree and plans the way to the target that choose
 // then gives; a second time when files of any size have to be in the safety
 // checkpoint.
-func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, choose func(*looked) (target, error)) (*looked, *plan, error) {
+func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, choose func(*looked) (plan.Target, error)) (*looked, *plan.Plan, error) {
 	var include []string
 	for {
 		l, err := s.look(ctx, pane, include, nil)
@@ -127,14 +129,14 @@ func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, ch
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := s.makePlan(ctx, l, to, paths)
+		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, LeftOut: l.made.LeftOut, Head: l.head}, to, paths)
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(p.include) == 0 || len(include) > 0 && !hasNew(p.include, include) {
+		if len(p.Include) == 0 || len(include) > 0 && !hasNew(p.Include, include) {
 			return l, p, nil
 		}
-		include = append(include, p.include...)
+		include = append(include, p.Include...)
 	}
 }
 
@@ -145,24 +147,24 @@ func hasNew(list, known []string) bool {
 // job is what a plan is carried out for.
 type job struct {
 	action  string
-	to      target
+	to      plan.Target
 	request RestoreRequest
-	label   string   // of the safety checkpoint
-	undone  []undone // undo, redo: what the pane's ref says afterwards; Left is filled in
+	label   string          // of the safety checkpoint
+	undone  []record.Undone // undo, redo: what the pane's ref says afterwards; Left is filled in
 }
 
 // after is what is noted once the files are in place.
 type after struct {
-	Undone  []undone `json:"undone"`
-	N       int      `json:"n"`
-	Partial bool     `json:"partial"`
-	Back    bool     `json:"back,omitempty"` // the restore was taken back: what was undone stays so
+	Undone  []record.Undone `json:"undone"`
+	N       int             `json:"n"`
+	Partial bool            `json:"partial"`
+	Back    bool            `json:"back,omitempty"` // the restore was taken back: what was undone stays so
 }
 
 // carryOut saves the safety checkpoint and changes the files.
-func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan, j job) error {
-	res.Kept, res.Skipped = p.kept, p.skipped
-	for _, op := range p.ops {
+func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan.Plan, j job) error {
+	res.Kept, res.Skipped = p.Kept, p.Skipped
+	for _, op := range p.Ops {
 		res.note(op)
 	}
 	if j.request.DryRun {
@@ -174,28 +176,28 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		}
 	}
 	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
-	if err := s.record(ctx, l, safety, []int{j.to.n}); err != nil {
+	if err := s.record(ctx, l, safety, []int{j.to.N}); err != nil {
 		return err
 	}
 	res.Safety = safety
-	note, err := json.Marshal(after{Undone: j.undone, N: j.to.n, Partial: len(j.request.Paths) > 0})
+	note, err := json.Marshal(after{Undone: j.undone, N: j.to.N, Partial: len(j.request.Paths) > 0})
 	if err != nil {
 		return err
 	}
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
-		Turn: safety.Turn, N: j.to.n, Safety: safety.N, Started: s.now().UTC(), Ops: p.ops, After: note,
-		Folders: restore.MissingFolders(s.repo.Worktree, p.ops),
+		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
+		Folders: restore.MissingFolders(s.repo.Worktree, p.Ops),
 	}
-	if len(p.ops) > 0 {
+	if len(p.Ops) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
 			return err
 		}
-		if err := s.applyOrTakeBack(ctx, p.run, journal, j.request); err != nil {
+		if err := s.applyOrTakeBack(ctx, p.Run, journal, j.request); err != nil {
 			return err
 		}
 	}
-	return s.settle(ctx, res, l.made.Tree, journal, p.run)
+	return s.settle(ctx, res, l.made.Tree, journal, p.Run)
 }
 
 // note counts op among what was written or removed.
@@ -293,17 +295,6 @@ func stopped(err error, edited []string) error {
 	}
 }
 
-// lookingRun makes a run that can only look at the work tree.
-func (s *Store) lookingRun(ctx context.Context) (*restore.Run, error) {
-	settings, err := s.repo.Settings(ctx, `^core\.filemode$`)
-	if err != nil {
-		return nil, err
-	}
-	return &restore.Run{
-		Root: s.repo.Worktree, IDLen: s.repo.IDLen, Hasher: s.repo, FileMode: git.Bool(settings, "core.filemode", true),
-	}, nil
-}
-
 // writingRun makes a run that can change the work tree, of one that can look.
 func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
 	// The reader waits while files are written: silence of it means nothing.
@@ -320,7 +311,7 @@ func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string,
 // settle checks the files against what was wanted, notes what the restore left
 // of the tree that it found, and ends the journal.
 func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j restore.Journal, run *restore.Run) error {
-	h, err := s.readRefs(ctx, j.Pane)
+	h, err := record.Read(ctx, s.repo, j.Pane)
 	if err != nil {
 		return err
 	}
@@ -339,7 +330,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 	if err := json.Unmarshal(j.After, &note); err != nil {
 		return fmt.Errorf("%w: %w", restore.ErrJournal, err)
 	}
-	state := h.pane
+	state := h.Pane
 	state.Restored, state.RestoredN = tree, note.N
 	if !note.Back {
 		state.Undone = note.Undone
@@ -353,11 +344,11 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 		state.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
 		state.Worktree = s.repo.Worktree
 	}
-	if err := s.writePane(ctx, &h.pane, state, nil); err != nil {
+	if err := s.writePane(ctx, &h.Pane, state, nil); err != nil {
 		return err
 	}
 	left := newest{Tree: tree, Pane: j.Pane}
-	if c := h.holder(left.Tree); c != nil {
+	if c := h.Holder(left.Tree); c != nil {
 		left.Ref, left.Commit = c.Ref, c.Commit
 	}
 	s.writeNewest(left)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 )
 
@@ -52,7 +54,7 @@ func (s *Store) Drop(ctx context.Context, pane string, numbers []int) ([]Checkpo
 	var dropped []Checkpoint
 	err := s.locked(ctx, func() error {
 		dropped = nil
-		h, err := s.readRefs(ctx, pane)
+		h, err := record.Read(ctx, s.repo, pane)
 		if err != nil {
 			return err
 		}
@@ -61,7 +63,7 @@ func (s *Store) Drop(ctx context.Context, pane string, numbers []int) ([]Checkpo
 		}
 		slices.Sort(numbers)
 		for _, n := range slices.Compact(numbers) {
-			c, err := h.find(n)
+			c, err := h.Find(n)
 			if err != nil {
 				return err
 			}
@@ -77,7 +79,7 @@ func (s *Store) Drop(ctx context.Context, pane string, numbers []int) ([]Checkpo
 
 // deleteRefs deletes the refs of list. The pane's own ref remembers the highest
 // number, so that none is used twice.
-func (s *Store) deleteRefs(ctx context.Context, h *held, list []Checkpoint) error {
+func (s *Store) deleteRefs(ctx context.Context, h *record.Held, list []Checkpoint) error {
 	changes := make([]git.RefChange, 0, len(list))
 	for _, c := range list {
 		changes = append(changes, git.RefChange{Name: c.Ref, Old: c.Commit})
@@ -85,10 +87,10 @@ func (s *Store) deleteRefs(ctx context.Context, h *held, list []Checkpoint) erro
 	if len(changes) == 0 {
 		return nil
 	}
-	if h.pane.ID == "" {
+	if h.Pane.ID == "" {
 		return s.repo.UpdateRefs(ctx, changes)
 	}
-	return s.writePane(ctx, &h.pane, h.pane, changes)
+	return s.writePane(ctx, &h.Pane, h.Pane, changes)
 }
 
 // Prune deletes, in all panes of the repository, the checkpoints older than the
@@ -100,12 +102,12 @@ func (s *Store) Prune(ctx context.Context, olderThan time.Duration, dryRun bool)
 	}
 	var list []Checkpoint
 	err := s.locked(ctx, func() error {
-		all, err := s.readRefs(ctx, "")
+		all, err := record.Read(ctx, s.repo, "")
 		if err != nil {
 			return err
 		}
 		list = nil
-		for _, group := range byPane(all.checkpoints) {
+		for _, group := range byPane(all.Checkpoints) {
 			list = append(list, s.expired(group, nil)...)
 			if olderThan > 0 {
 				list = append(list, s.olderThan(group, olderThan)...)
@@ -166,23 +168,23 @@ func (s *Store) Branch(ctx context.Context, pane string, n int, name string) (co
 	if err := checkPane(pane); err != nil {
 		return "", err
 	}
-	h, err := s.readRefs(ctx, pane)
+	h, err := record.Read(ctx, s.repo, pane)
 	if err != nil {
-		return "", asError(err)
+		return "", fail.From(err)
 	}
-	c, err := h.find(n)
+	c, err := h.Find(n)
 	if err != nil {
 		return "", err
 	}
 	if c.Damaged != "" {
-		return "", damaged(n, c.Damaged)
+		return "", fail.Broken(n, c.Damaged)
 	}
 	message := c.Label
 	if message == "" {
 		message = fmt.Sprintf("checkpoint %d", n)
 	}
 	if commit, err = s.repo.CommitAsUser(ctx, c.Tree, c.Head, message+"\n"); err != nil {
-		return "", asError(err)
+		return "", fail.From(err)
 	}
 	if err := s.repo.Branch(ctx, name, commit); err != nil {
 		return "", branchError(name, err)
@@ -192,10 +194,10 @@ func (s *Store) Branch(ctx context.Context, pane string, n int, name string) (co
 
 func branchError(name string, err error) error {
 	switch {
-	case isBadPath(err):
+	case fail.IsBadPath(err):
 		return &Error{Code: InvalidParams, Message: fmt.Sprintf("%q is not a valid name for a branch", name), Err: err}
-	case isRefMoved(err):
+	case fail.IsRefMoved(err):
 		return &Error{Code: InvalidParams, Message: fmt.Sprintf("there is a branch %q already, or one that stands in its way", name), Detail: "choose another name", Err: err}
 	}
-	return asError(err)
+	return fail.From(err)
 }

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 )
@@ -18,7 +20,7 @@ const refTries = 20
 
 // looked is the work tree as it is now, with what the refs say.
 type looked struct {
-	*held
+	*record.Held
 	head   git.Head
 	newest newest // as recorded; Tree empty: not known
 	made   snapshot.Result
@@ -29,17 +31,17 @@ type looked struct {
 func (s *Store) look(ctx context.Context, pane string, include []string, progress func(done, total int64)) (*looked, error) {
 	last, _ := s.readNewest()
 	var head git.Head
-	var refs *held
+	var refs *record.Held
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { head, err = s.repo.Head(groupCtx); return err })
-	g.Go(func() (err error) { refs, err = s.readRefs(groupCtx, pane, last.Ref); return err })
+	g.Go(func() (err error) { refs, err = record.Read(groupCtx, s.repo, pane, last.Ref); return err })
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if last.Ref != "" && refs.extra[last.Ref] != last.Commit {
+	if last.Ref != "" && refs.Extra[last.Ref] != last.Commit {
 		last = newest{}
 	}
-	l := &looked{held: refs, head: head, newest: last}
+	l := &looked{Held: refs, head: head, newest: last}
 	limits := s.limits()
 	var err error
 	l.made, err = s.maker.Make(ctx, snapshot.Request{
@@ -54,17 +56,7 @@ func (l *looked) reachable(tree string) bool {
 	if tree == l.head.Tree || tree == l.newest.Tree && l.newest.Ref != "" {
 		return true
 	}
-	return l.holder(tree) != nil
-}
-
-// holder gives the newest sound checkpoint of the pane with that tree, or nil.
-func (l *held) holder(tree string) *Checkpoint {
-	for i := len(l.checkpoints) - 1; i >= 0; i-- {
-		if c := &l.checkpoints[i]; c.Tree == tree && c.Damaged == "" {
-			return c
-		}
-	}
-	return nil
+	return l.Holder(tree) != nil
 }
 
 // previous is the tree that a start is compared with: the newest checkpoint of
@@ -73,13 +65,13 @@ func (s *Store) previous(ctx context.Context, l *looked) (string, error) {
 	if l.newest.Tree != "" {
 		return l.newest.Tree, nil
 	}
-	all, err := s.readRefs(ctx, "")
+	all, err := record.Read(ctx, s.repo, "")
 	if err != nil {
 		return "", err
 	}
 	var latest *Checkpoint
-	for i := range all.checkpoints {
-		c := &all.checkpoints[i]
+	for i := range all.Checkpoints {
+		c := &all.Checkpoints[i]
 		if c.Worktree == s.repo.Worktree && c.Damaged == "" && (latest == nil || c.At.After(latest.At)) {
 			latest = c
 		}
@@ -131,9 +123,9 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 // holdBase keeps the base of a turn from git's gc until the turn is saved, and
 // keeps what the base left out, unless a checkpoint of this pane does both.
 func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
-	state := l.pane
-	state.baseCommit, state.baseTree = "", ""
-	holder := l.holder(l.made.Tree)
+	state := l.Pane
+	state.BaseCommit, state.BaseTree = "", ""
+	holder := l.Holder(l.made.Tree)
 	kept := s.besideOf(l)
 	if holder == nil && (l.made.Tree != l.head.Tree || len(kept.Parts()) > 0) {
 		beside, err := s.writeBeside(ctx, kept)
@@ -141,31 +133,31 @@ func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 			return err
 		}
 		parents := strings.Fields(beside) // one, or none
-		if state.baseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
+		if state.BaseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
 			return err
 		}
-		state.baseTree = l.made.Tree
+		state.BaseTree = l.made.Tree
 	}
-	if state.baseTree == l.pane.baseTree {
+	if state.BaseTree == l.Pane.BaseTree {
 		return nil
 	}
 	if state.Worktree == "" {
 		state.Pane, state.Worktree = r.Pane, s.repo.Worktree
 	}
-	return s.writePane(ctx, &l.held.pane, state, nil)
+	return s.writePane(ctx, &l.Held.Pane, state, nil)
 }
 
 // nameBase says what the tree in l is, for people.
 func (s *Store) nameBase(ctx context.Context, l *looked, start *Checkpoint) Base {
 	b := Base{Head: l.head.Commit, Tree: l.made.Tree}
-	holder := l.holder(b.Tree)
+	holder := l.Holder(b.Tree)
 	switch {
 	case start != nil:
 		b.Number = start.N
-	case holder != nil && holder == l.last():
+	case holder != nil && holder == l.Last():
 		b.Number = holder.N
-	case b.Tree == l.pane.Restored && l.pane.RestoredN > 0:
-		b.Name = fmt.Sprintf("the work tree after restoring %d", l.pane.RestoredN)
+	case b.Tree == l.Pane.Restored && l.Pane.RestoredN > 0:
+		b.Name = fmt.Sprintf("the work tree after restoring %d", l.Pane.RestoredN)
 	case l.head.Commit != "" && b.Tree == l.head.Tree:
 		b.Name = "HEAD " + short(l.head.Commit)
 	case holder != nil:
@@ -229,7 +221,7 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 
 // unchanged tells whether there is nothing to save.
 func (s *Store) unchanged(ctx context.Context, l *looked, r SaveRequest) (bool, error) {
-	last := l.last()
+	last := l.Last()
 	if last != nil && last.Kind == r.Kind && last.Turn == r.Turn && last.Tree == l.made.Tree {
 		return true, nil
 	}
@@ -253,7 +245,7 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 	c.Tree, c.Head, c.Branch, c.Worktree, c.At = l.made.Tree, l.head.Commit, l.head.Branch, s.repo.Worktree, s.now().UTC()
 	c.LeftOutCount = len(l.made.LeftOut)
 	c.LeftOut = nil
-	for _, left := range l.made.LeftOut[:min(maxNamed, len(l.made.LeftOut))] {
+	for _, left := range l.made.LeftOut[:min(record.MaxNamed, len(l.made.LeftOut))] {
 		c.LeftOut = append(c.LeftOut, LeftOut{Path: left.Path, Reason: left.Reason})
 	}
 	parents, roles, err := s.parents(ctx, l, c)
@@ -267,7 +259,7 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 		}
 		err := s.commit(ctx, l, c, parents, roles, pinned)
 		if err == nil {
-			l.checkpoints = append(l.checkpoints, *c)
+			l.Checkpoints = append(l.Checkpoints, *c)
 			l.newest = newest{Tree: c.Tree, Ref: c.Ref, Commit: c.Commit, Pane: c.Pane.ID}
 			s.writeNewest(l.newest)
 			return nil
@@ -276,11 +268,11 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 			return err
 		}
 		taken, last := c.N, err
-		if l.held, err = s.readRefs(ctx, c.Pane.ID); err != nil {
+		if l.Held, err = record.Read(ctx, s.repo, c.Pane.ID); err != nil {
 			return err
 		}
 		if strings.HasSuffix(git.LockedRef(last), c.Ref+".lock") {
-			l.pane.HighestN = max(l.pane.HighestN, taken) // somebody has that number, or its lock was left behind
+			l.Pane.HighestN = max(l.Pane.HighestN, taken) // somebody has that number, or its lock was left behind
 		}
 		failed = last
 	}
@@ -303,12 +295,12 @@ func pause(ctx context.Context, try int) error {
 // parents makes the commits that c needs beside HEAD, and says what each is.
 func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, roles []string, err error) {
 	if c.Head != "" {
-		ids, roles = append(ids, c.Head), append(roles, roleHead)
+		ids, roles = append(ids, c.Head), append(roles, record.RoleHead)
 	}
-	if b := c.Base; b != nil && b.Tree == l.pane.baseTree {
-		c.baseCommit = l.pane.baseCommit
-		ids, roles = append(ids, c.baseCommit), append(roles, roleBase)
-	} else if b != nil && b.Tree != l.head.Tree && l.holder(b.Tree) == nil {
+	if b := c.Base; b != nil && b.Tree == l.Pane.BaseTree {
+		c.BaseCommit = l.Pane.BaseCommit
+		ids, roles = append(ids, c.BaseCommit), append(roles, record.RoleBase)
+	} else if b != nil && b.Tree != l.head.Tree && l.Holder(b.Tree) == nil {
 		// Nothing has held that tree so far: a gc may have taken it.
 		missing, err := s.repo.Missing(ctx, []string{b.Tree})
 		if err != nil {
@@ -319,27 +311,27 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 			if err != nil {
 				return nil, nil, err
 			}
-			ids, roles = append(ids, id), append(roles, roleBase)
+			ids, roles = append(ids, id), append(roles, record.RoleBase)
 		}
 	}
-	if c.beside, err = s.writeBeside(ctx, s.besideOf(l)); err != nil {
+	if c.Beside, err = s.writeBeside(ctx, s.besideOf(l)); err != nil {
 		return nil, nil, err
 	}
-	if c.beside != "" {
-		ids, roles = append(ids, c.beside), append(roles, roleBeside)
+	if c.Beside != "" {
+		ids, roles = append(ids, c.Beside), append(roles, record.RoleBeside)
 	}
 	return ids, roles, nil
 }
 
 // wrap makes a commit that holds tree.
 func (s *Store) wrap(ctx context.Context, tree, message string, parents ...string) (string, error) {
-	return s.repo.WriteCommit(ctx, git.CommitSpec{Tree: tree, Parents: parents, Name: identityName, Email: identityEmail, When: s.now(), Message: message})
+	return s.repo.WriteCommit(ctx, git.CommitSpec{Tree: tree, Parents: parents, Name: record.IdentityName, Email: record.IdentityEmail, When: s.now(), Message: message})
 }
 
 // commit gives c its number and puts it under its ref, in one transaction with
 // the pane's own ref and the removal of what is past the limits.
 func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, roles []string, pinned []int) error {
-	state := l.pane
+	state := l.Pane
 	state.HighestN++
 	state.HighestTurn = max(state.HighestTurn, c.Turn)
 	key := state.Key
@@ -351,26 +343,26 @@ func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, r
 		state.Undone = closed(state.Undone)
 	}
 	c.N = state.HighestN
-	c.Ref = checkpointRef(c.Pane.ID, c.N)
+	c.Ref = record.CheckpointRef(c.Pane.ID, c.N)
 	var err error
 	c.Commit, err = s.repo.WriteCommit(ctx, git.CommitSpec{
-		Tree: c.Tree, Parents: parents, Name: identityName, Email: identityEmail, When: c.At, Message: describe(c, roles),
+		Tree: c.Tree, Parents: parents, Name: record.IdentityName, Email: record.IdentityEmail, When: c.At, Message: record.Describe(c, roles),
 	})
 	if err != nil {
 		return err
 	}
 	changes := []git.RefChange{{Name: c.Ref, New: c.Commit}}
-	for _, old := range s.expired(append(append([]Checkpoint(nil), l.checkpoints...), *c), pinned) {
+	for _, old := range s.expired(append(append([]Checkpoint(nil), l.Checkpoints...), *c), pinned) {
 		changes = append(changes, git.RefChange{Name: old.Ref, Old: old.Commit})
 	}
-	return s.writePane(ctx, &l.held.pane, state, changes)
+	return s.writePane(ctx, &l.Held.Pane, state, changes)
 }
 
 // writePane moves the pane's ref to state, with further changes in the same
 // transaction, and updates *now.
-func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, changes []git.RefChange) error {
+func (s *Store) writePane(ctx context.Context, now *record.PaneState, state record.PaneState, changes []git.RefChange) error {
 	tree := s.emptyTree
-	if now.commit == "" {
+	if now.Commit == "" {
 		tree = s.repo.EmptyTree // no ref holds it, so a gc may have taken the one written before
 	}
 	empty, err := tree(ctx)
@@ -378,22 +370,22 @@ func (s *Store) writePane(ctx context.Context, now *paneState, state paneState, 
 		return err
 	}
 	var parents []string
-	if state.baseCommit != "" {
-		parents = []string{state.baseCommit}
+	if state.BaseCommit != "" {
+		parents = []string{state.BaseCommit}
 	}
 	id, err := s.repo.WriteCommit(ctx, git.CommitSpec{
-		Tree: empty, Parents: parents, Name: identityName, Email: identityEmail, When: s.now(), Message: state.message(),
+		Tree: empty, Parents: parents, Name: record.IdentityName, Email: record.IdentityEmail, When: s.now(), Message: state.Message(),
 	})
 	if err != nil {
 		return err
 	}
-	if id != now.commit {
-		changes = append(changes, git.RefChange{Name: panesRoot + state.ID, Old: now.commit, New: id})
+	if id != now.Commit {
+		changes = append(changes, git.RefChange{Name: record.PanesRoot + state.ID, Old: now.Commit, New: id})
 	}
 	if err := s.repo.UpdateRefs(ctx, changes); err != nil {
 		return err
 	}
-	state.commit = id
+	state.Commit = id
 	*now = state
 	return nil
 }
@@ -405,18 +397,18 @@ func (s *Store) NoteNotSaved(ctx context.Context, pane Pane, note NotSaved) erro
 		return err
 	}
 	return s.locked(ctx, func() error {
-		h, err := s.readRefs(ctx, pane.ID)
+		h, err := record.Read(ctx, s.repo, pane.ID)
 		if err != nil {
 			return err
 		}
-		state := h.pane
+		state := h.Pane
 		if state.Worktree == "" {
 			state.Pane, state.Worktree = pane, s.repo.Worktree
 		}
 		note.Reason = Label(note.Reason)
 		state.NotSaved = append(state.NotSaved, note)
 		state.HighestTurn = max(state.HighestTurn, note.Turn)
-		return s.writePane(ctx, &h.pane, state, nil)
+		return s.writePane(ctx, &h.Pane, state, nil)
 	})
 }
 
@@ -425,9 +417,9 @@ func (s *Store) HighestTurn(ctx context.Context, paneID string) (int, error) {
 	if err := checkPane(paneID); err != nil {
 		return 0, err
 	}
-	h, err := s.readRefs(ctx, paneID)
+	h, err := record.Read(ctx, s.repo, paneID)
 	if err != nil {
-		return 0, asError(err)
+		return 0, fail.From(err)
 	}
-	return h.pane.HighestTurn, nil
+	return h.Pane.HighestTurn, nil
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -44,12 +46,13 @@ func DefaultLimits() Limits {
 
 // Store holds the checkpoints of one work tree.
 type Store struct {
-	repo   *git.Repo
-	dir    string // <common git dir>/turnback/trees/<name>
-	limits func() Limits
-	now    func() time.Time
-	maker  snapshot.Maker
-	table  *scan.Scanner
+	repo    *git.Repo
+	dir     string // <common git dir>/turnback/trees/<name>
+	limits  func() Limits
+	now     func() time.Time
+	maker   snapshot.Maker
+	table   *scan.Scanner
+	planner plan.Planner
 
 	mu    sync.Mutex
 	empty string // the empty tree's id, once asked for
@@ -68,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	repo, err := g.Open(ctx, o.Dir)
 	if err != nil {
-		return nil, asError(err)
+		return nil, fail.From(err)
 	}
 	if err := checkRoot(repo.Worktree, envOf(o.Env, "HOME"), o.AllowHome); err != nil {
 		return nil, err
@@ -82,6 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.table = scan.New(scan.Options{Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }})
 	s.maker = s.table
+	s.planner = plan.Planner{Repo: repo, Dir: s.dir}
 	return s, nil
 }
 
@@ -139,13 +143,13 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 		return err
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return asError(fmt.Errorf("make a folder in the git directory: %w", err))
+		return fail.From(fmt.Errorf("make a folder in the git directory: %w", err))
 	}
 	lock, err := files.WaitLock(ctx, filepath.Join(s.dir, "lock"))
 	if err != nil {
-		return asError(fmt.Errorf("lock the work tree: %w", err))
+		return fail.From(fmt.Errorf("lock the work tree: %w", err))
 	}
-	return asError(errors.Join(f(), lock.Unlock()))
+	return fail.From(errors.Join(f(), lock.Unlock()))
 }
 
 // newest is the tree that the next start of a turn is compared with. It is a

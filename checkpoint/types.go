@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"time"
 
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/label"
 )
 
@@ -12,87 +13,37 @@ import (
 // with "..." at the end.
 func Label(text string) string { return label.Clean(text) }
 
-// Kind says why a checkpoint was taken.
-type Kind string
+// What a checkpoint is; see package record.
+type (
+	Kind       = record.Kind
+	Pane       = record.Pane
+	Base       = record.Base
+	LeftOut    = record.LeftOut
+	Checkpoint = record.Checkpoint
+	NotSaved   = record.NotSaved
+	PaneInfo   = record.PaneInfo
+)
 
 // The kinds of checkpoint.
 const (
-	KindTurn         Kind = "turn"
-	KindStart        Kind = "start"
-	KindSafety       Kind = "safety"
-	KindManual       Kind = "manual"
-	KindConversation Kind = "conversation"
+	KindTurn         = record.KindTurn
+	KindStart        = record.KindStart
+	KindSafety       = record.KindSafety
+	KindManual       = record.KindManual
+	KindConversation = record.KindConversation
 )
 
 // Reasons for which a path is left out of a checkpoint.
 const (
-	ReasonTooLarge    = "too large"
-	ReasonTooMuchNew  = "too much new"
-	ReasonUnreadable  = "unreadable"
-	ReasonSubmodule   = "submodule"
-	ReasonNestedRepo  = "nested repository"
-	ReasonFilter      = "filter"
-	ReasonNotRegular  = "not a regular file"
-	ReasonNotStorable = "git cannot store it"
+	ReasonTooLarge    = record.ReasonTooLarge
+	ReasonTooMuchNew  = record.ReasonTooMuchNew
+	ReasonUnreadable  = record.ReasonUnreadable
+	ReasonSubmodule   = record.ReasonSubmodule
+	ReasonNestedRepo  = record.ReasonNestedRepo
+	ReasonFilter      = record.ReasonFilter
+	ReasonNotRegular  = record.ReasonNotRegular
+	ReasonNotStorable = record.ReasonNotStorable
 )
-
-// Pane identifies the owner of checkpoints. Its checkpoints live below
-// refs/turnback/checkpoints/<ID>/.
-type Pane struct {
-	ID      string // 1 to 64 of [a-z0-9-]
-	Window  string // the window's name, for people
-	Session string // the session's name, for people
-	Key     string // an adopted pane's key; empty for a pane of our own
-}
-
-// Base is what a turn started from.
-type Base struct {
-	Head   string // commit id; empty on an unborn branch
-	Tree   string // tree id
-	Number int    // the pane's checkpoint that has this tree; 0: none
-	Name   string // as a person reads it: "checkpoint 2", "HEAD 1a2b3c4", "the work tree after restoring 1", "an empty tree"
-}
-
-// LeftOut is a path that a checkpoint does not hold.
-type LeftOut struct {
-	Path   string // relative to the root, raw bytes
-	Reason string // one of the Reason constants
-}
-
-// Checkpoint is the saved state of a work tree, as read from its commit.
-type Checkpoint struct {
-	N            int
-	Ref          string
-	Commit       string
-	Tree         string
-	Head         string // empty on an unborn branch
-	Branch       string // the branch HEAD was on, refs/heads/...; empty: detached
-	Base         *Base  // nil: a kind without a base of its own
-	Kind         Kind
-	Pane         Pane
-	Turn         int
-	State        string
-	Label        string
-	Worktree     string
-	At           time.Time
-	Agent        string
-	AgentSession string
-	Transcript   string // the turn's place in the transcript, opaque here
-	LeftOut      []LeftOut
-	LeftOutCount int
-	Late         bool
-	Damaged      string // why it cannot be used; empty: sound
-
-	beside     string // commit that keeps what is not in the tree; empty: nothing
-	baseCommit string // commit that keeps the base; empty: something else does
-}
-
-// NotSaved is a turn that has no checkpoint although it should.
-type NotSaved struct {
-	Turn   int
-	Reason string
-	At     time.Time
-}
 
 // BeginRequest notes the base of a turn that starts now.
 type BeginRequest struct {

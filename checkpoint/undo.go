@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
 )
 
 // Undo takes back the newest turn of a pane that changed files and is not yet
@@ -39,10 +43,10 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 			return err
 		}
 		var st step
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, nil, func(l *looked) (target, error) {
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, nil, func(l *looked) (plan.Target, error) {
 			var err error
 			if st, err = choose(ctx, l); err != nil {
-				return target{}, err
+				return plan.Target{}, err
 			}
 			return st.to, s.checkStep(ctx, l, st, r.Here)
 		})
@@ -51,7 +55,7 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 		}
 		st.request = r
 		st.request.Paths = nil
-		res.Turn, res.More, res.N = st.turn.Turn, st.more, st.to.n
+		res.Turn, res.More, res.N = st.turn.Turn, st.more, st.to.N
 		if st.action == "undo" {
 			res.HeadHolds = headHolds(st.turn, l.head)
 		}
@@ -77,7 +81,7 @@ func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) er
 		paths = append(paths, c.Path)
 	}
 	return &Error{
-		Code: EditedSince, Message: fmt.Sprintf("files were changed since %s: %s", st.since, quoted(paths)), Paths: paths,
+		Code: EditedSince, Message: fmt.Sprintf("files were changed since %s: %s", st.since, fail.Quoted(paths)), Paths: paths,
 		Detail:  "save them first, and restore a checkpoint by its number to go back all the same",
 		Command: "checkpoint list",
 	}
@@ -86,9 +90,9 @@ func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) er
 // undoStep finds the turn to take back.
 func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	isUndone := func(turn int) bool {
-		return slices.ContainsFunc(h.pane.Undone, func(u undone) bool { return u.Turn == turn })
+		return slices.ContainsFunc(h.Pane.Undone, func(u record.Undone) bool { return u.Turn == turn })
 	}
-	turns := h.changedTurns()
+	turns := h.ChangedTurns()
 	// A turn that was saved at a pause and ended where it began left nothing.
 	leftNothing := func(c Checkpoint) bool { return c.State == "needs_input" && c.Base.Tree == h.made.Tree }
 	at := slices.IndexFunc(turns, func(c Checkpoint) bool { return !isUndone(c.Turn) && !leftNothing(c) })
@@ -97,7 +101,7 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	}
 	c := turns[at]
 	if c.Damaged != "" {
-		return step{}, damaged(c.N, c.Damaged)
+		return step{}, fail.Broken(c.N, c.Damaged)
 	}
 	missing, err := s.repo.Missing(ctx, []string{c.Base.Tree})
 	if err != nil {
@@ -106,36 +110,36 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if len(missing) > 0 {
 		return step{}, nothingToUndo(h, nil, fmt.Sprintf("base of turn %d was pruned", c.Turn))
 	}
-	left, err := s.leftOutAround(ctx, h.held, c)
+	left, err := s.leftOutAround(ctx, h.Held, c)
 	if err != nil {
 		return step{}, err
 	}
 	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
-		to:     target{tree: c.Base.Tree, name: fmt.Sprintf("the base of turn %d", c.Turn), head: c.Base.Head, leftOut: left},
-		undone: append(slices.Clone(h.pane.Undone), undone{Turn: c.Turn, N: c.N}),
+		to:     plan.Target{Tree: c.Base.Tree, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left},
+		undone: append(slices.Clone(h.Pane.Undone), record.Undone{Turn: c.Turn, N: c.N}),
 	}
 	return st, nil
 }
 
 // leftOutAround lists what was left out at the start or at the end of c's turn.
-func (s *Store) leftOutAround(ctx context.Context, h *held, c Checkpoint) ([]LeftOut, error) {
+func (s *Store) leftOutAround(ctx context.Context, h *record.Held, c Checkpoint) ([]LeftOut, error) {
 	left, err := s.LeftOutAll(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if base := h.holder(c.Base.Tree); base != nil {
+	if base := h.Holder(c.Base.Tree); base != nil {
 		more, err := s.LeftOutAll(ctx, *base)
 		if err != nil {
 			return nil, err
 		}
 		left = append(left, more...)
 	}
-	if c.baseCommit == "" {
+	if c.BaseCommit == "" {
 		return left, nil
 	}
-	parents, err := s.repo.Parents(ctx, c.baseCommit)
+	parents, err := s.repo.Parents(ctx, c.BaseCommit)
 	if err != nil || len(parents) == 0 {
 		return left, err
 	}
@@ -143,28 +147,12 @@ func (s *Store) leftOutAround(ctx context.Context, h *held, c Checkpoint) ([]Lef
 	return append(left, more...), err
 }
 
-// changedTurns gives the last checkpoint of every turn that changed files,
-// newest first.
-func (h *held) changedTurns() []Checkpoint {
-	var out []Checkpoint
-	for i := len(h.checkpoints) - 1; i >= 0; i-- {
-		c := h.checkpoints[i]
-		if c.Kind != KindTurn || c.Base == nil || c.Base.Tree == c.Tree {
-			continue
-		}
-		if !slices.ContainsFunc(out, func(o Checkpoint) bool { return o.Turn == c.Turn }) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // leftClosed stands for the tree of an undo that can no longer be redone: a turn
 // began since.
 const leftClosed = "-"
 
 // closed ends the redoing of what is undone. The turns stay known as taken back.
-func closed(list []undone) []undone {
+func closed(list []record.Undone) []record.Undone {
 	out := slices.Clone(list[max(0, len(list)-maxUndone):])
 	for i := range out {
 		out[i].Left = leftClosed
@@ -177,11 +165,11 @@ const maxUndone = 1000
 
 // redoStep finds the turn to put forward again.
 func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
-	if n := len(h.pane.Undone); n == 0 || h.pane.Undone[n-1].Left == leftClosed {
+	if n := len(h.Pane.Undone); n == 0 || h.Pane.Undone[n-1].Left == leftClosed {
 		return step{}, &Error{Code: NothingToUndo, Message: "there is nothing to redo: no turn is taken back, or a new turn began since", Command: "checkpoint list"}
 	}
-	last := h.pane.Undone[len(h.pane.Undone)-1]
-	c, err := h.sound(last.N)
+	last := h.Pane.Undone[len(h.Pane.Undone)-1]
+	c, err := h.Sound(last.N)
 	if err != nil {
 		return step{}, err
 	}
@@ -189,17 +177,17 @@ func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.pane.Undone) > 1 && h.pane.Undone[len(h.pane.Undone)-2].Left != leftClosed}
+	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != leftClosed}
 	st.job = job{
 		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
-		undone: slices.Clone(h.pane.Undone[:len(h.pane.Undone)-1]),
+		undone: slices.Clone(h.Pane.Undone[:len(h.Pane.Undone)-1]),
 	}
 	return st, nil
 }
 
 func nothingToUndo(h *looked, turns []Checkpoint, why string) error {
 	e := &Error{Code: NothingToUndo, Message: "there is nothing to undo: " + why, Command: "checkpoint list"}
-	if len(turns) == 0 && len(h.checkpoints) == 0 {
+	if len(turns) == 0 && len(h.Checkpoints) == 0 {
 		e.Message = "there is nothing to undo: the pane has no checkpoints"
 	} else if len(turns) == 0 && why[0] == 'e' {
 		e.Message = "there is nothing to undo: no turn that is kept changed files"

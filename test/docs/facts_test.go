@@ -34,7 +34,7 @@ func in(t *testing.T, file, pattern string) []string {
 // TestTrailersAreTold holds docs/format.md against what is written and read.
 func TestTrailersAreTold(t *testing.T) {
 	t.Parallel()
-	const source = "checkpoint/format.go"
+	const source = "checkpoint/record/format.go"
 	written := append(in(t, source, `\bt\.Add(?:List)?\("([A-Za-z-]+)"`), "Format") // package trailers writes that one itself
 	if seen := in(t, source, `(?:t\.Get|number)\("([A-Za-z-]+)"\)`); len(seen) < 20 {
 		t.Errorf("only %d trailers that are read were found", len(seen))
@@ -50,7 +50,7 @@ func TestTrailersAreTold(t *testing.T) {
 			t.Errorf("%s tells of %s, which nothing writes", p.name, name)
 		}
 	}
-	for _, role := range in(t, source, `role[A-Z]\w+\s+= "(\w+)"`) {
+	for _, role := range in(t, source, `Role[A-Z]\w+\s+= "(\w+)"`) {
 		if !has(p.text, role) {
 			t.Errorf("%s does not tell of the role %s", p.name, role)
 		}

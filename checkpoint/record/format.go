@@ -1,7 +1,6 @@
-package checkpoint
+package record
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,26 +13,26 @@ import (
 
 const (
 	refRoot         = "refs/turnback/"
-	checkpointsRoot = refRoot + "checkpoints/"
-	panesRoot       = refRoot + "panes/"
-	identityName    = "turnback"
-	identityEmail   = "turnback@localhost"
-	maxNamed        = 20 // left-out paths that a checkpoint's own message names
+	CheckpointsRoot = refRoot + "checkpoints/"
+	PanesRoot       = refRoot + "panes/"
+	IdentityName    = "turnback"
+	IdentityEmail   = "turnback@localhost"
+	MaxNamed        = 20 // left-out paths that a checkpoint's own message names
 )
 
 // Roles of a checkpoint's parents, in the trailer Parents.
 const (
-	roleHead   = "head"
-	roleBase   = "base"
-	roleBeside = "beside"
+	RoleHead   = "head"
+	RoleBase   = "base"
+	RoleBeside = "beside"
 )
 
-func checkpointRef(pane string, n int) string {
-	return checkpointsRoot + pane + "/" + strconv.Itoa(n)
+func CheckpointRef(pane string, n int) string {
+	return CheckpointsRoot + pane + "/" + strconv.Itoa(n)
 }
 
-// describe makes the message of c's commit.
-func describe(c *Checkpoint, roles []string) string {
+// Describe makes the message of c's commit.
+func Describe(c *Checkpoint, roles []string) string {
 	t := trailers.New()
 	t.Add("Kind", string(c.Kind))
 	t.Add("N", strconv.Itoa(c.N))
@@ -81,9 +80,9 @@ func leftOutItems(list []LeftOut) [][]string {
 	return items
 }
 
-// parseRef splits the name of a checkpoint's ref.
-func parseRef(name string) (pane string, n int, ok bool) {
-	rest, ok := strings.CutPrefix(name, checkpointsRoot)
+// ParseRef splits the name of a checkpoint's ref.
+func ParseRef(name string) (pane string, n int, ok bool) {
+	rest, ok := strings.CutPrefix(name, CheckpointsRoot)
 	if !ok {
 		return "", 0, false
 	}
@@ -95,7 +94,7 @@ func parseRef(name string) (pane string, n int, ok bool) {
 // readCheckpoint reads what a ref holds. What cannot be read makes the result
 // Damaged; it still has its number.
 func readCheckpoint(ref git.Ref) Checkpoint {
-	pane, n, _ := parseRef(ref.Name)
+	pane, n, _ := ParseRef(ref.Name)
 	c := Checkpoint{N: n, Ref: ref.Name, Commit: ref.Commit, Tree: ref.Tree, Pane: Pane{ID: pane}}
 	if ref.Tree == "" {
 		c.Damaged = fmt.Sprintf("its commit %s is missing", ref.Commit)
@@ -153,39 +152,39 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	}
 	for i, role := range roles {
 		switch role {
-		case roleHead:
+		case RoleHead:
 			if ref.Parents[i] != c.Head {
 				return fmt.Errorf("%w: its first parent is not the HEAD it names", trailers.ErrMalformed)
 			}
-		case roleBeside:
-			c.beside = ref.Parents[i]
-		case roleBase:
-			c.baseCommit = ref.Parents[i]
+		case RoleBeside:
+			c.Beside = ref.Parents[i]
+		case RoleBase:
+			c.BaseCommit = ref.Parents[i]
 		}
 	}
 	return nil
 }
 
-// paneState is what the ref of a pane holds.
-type paneState struct {
+// PaneState is what the ref of a pane holds.
+type PaneState struct {
 	Pane
-	commit      string // empty: there is no such ref yet
+	Commit      string // empty: there is no such ref yet
 	Worktree    string
 	HighestN    int
 	HighestTurn int
 	Restored    string // the tree that the last restore left
 	RestoredN   int
-	Undone      []undone
+	Undone      []Undone
 	NotSaved    []NotSaved
 
 	// The base of the open turn, while no other ref may hold it: a commit with
 	// its tree, whose parent lists what that left out.
-	baseCommit string
-	baseTree   string
+	BaseCommit string
+	BaseTree   string
 }
 
-// undone is a turn that was taken back and can be put forward again.
-type undone struct {
+// Undone is a turn that was taken back and can be put forward again.
+type Undone struct {
 	Turn int
 	N    int    // the checkpoint at the turn's end
 	Left string // the tree that taking it back left
@@ -193,7 +192,7 @@ type undone struct {
 
 const maxNotSaved = 50
 
-func (p *paneState) message() string {
+func (p *PaneState) Message() string {
 	t := trailers.New()
 	t.Add("Pane", p.ID)
 	t.Add("Window", p.Window)
@@ -202,7 +201,7 @@ func (p *paneState) message() string {
 	t.Add("Worktree", p.Worktree)
 	t.Add("Highest-N", strconv.Itoa(p.HighestN))
 	t.Add("Highest-Turn", strconv.Itoa(p.HighestTurn))
-	t.Add("Held-Tree", p.baseTree)
+	t.Add("Held-Tree", p.BaseTree)
 	if p.Restored != "" {
 		t.Add("Restored-Tree", p.Restored)
 		t.Add("Restored-N", strconv.Itoa(p.RestoredN))
@@ -220,8 +219,8 @@ func (p *paneState) message() string {
 	return t.Message("pane " + p.ID)
 }
 
-func readPane(ref git.Ref) (paneState, error) {
-	p := paneState{commit: ref.Commit, Pane: Pane{ID: strings.TrimPrefix(ref.Name, panesRoot)}}
+func readPane(ref git.Ref) (PaneState, error) {
+	p := PaneState{Commit: ref.Commit, Pane: Pane{ID: strings.TrimPrefix(ref.Name, PanesRoot)}}
 	t, err := trailers.Parse(ref.Message)
 	if err != nil {
 		return p, err
@@ -231,7 +230,7 @@ func readPane(ref git.Ref) (paneState, error) {
 	p.HighestTurn, _ = strconv.Atoi(t.Get("Highest-Turn"))
 	p.Restored = t.Get("Restored-Tree")
 	if len(ref.Parents) == 1 {
-		p.baseCommit, p.baseTree = ref.Parents[0], t.Get("Held-Tree")
+		p.BaseCommit, p.BaseTree = ref.Parents[0], t.Get("Held-Tree")
 	}
 	p.RestoredN, _ = strconv.Atoi(t.Get("Restored-N"))
 	items, err := t.List("Undone", 3)
@@ -239,7 +238,7 @@ func readPane(ref git.Ref) (paneState, error) {
 		return p, err
 	}
 	for _, f := range items {
-		u := undone{Left: f[2]}
+		u := Undone{Left: f[2]}
 		u.Turn, _ = strconv.Atoi(f[0])
 		u.N, _ = strconv.Atoi(f[1])
 		p.Undone = append(p.Undone, u)
@@ -253,95 +252,4 @@ func readPane(ref git.Ref) (paneState, error) {
 		p.NotSaved = append(p.NotSaved, NotSaved{Turn: turn, At: time.Unix(sec, 0).UTC(), Reason: f[2]})
 	}
 	return p, nil
-}
-
-// held is what the refs hold of one pane, or of all.
-type held struct {
-	pane        paneState // of the pane asked for
-	panes       []paneState
-	checkpoints []Checkpoint // by pane, then by number
-	extra       map[string]string
-}
-
-// readRefs reads the refs of a pane (empty: all panes) in one git process.
-// Further refs that exist are in extra, with the commits that they hold.
-func (s *Store) readRefs(ctx context.Context, pane string, further ...string) (*held, error) {
-	patterns := []string{checkpointsRoot, panesRoot}
-	if pane != "" {
-		patterns = []string{checkpointsRoot + pane + "/", panesRoot + pane}
-	}
-	for _, f := range further {
-		if f != "" {
-			patterns = append(patterns, f)
-		}
-	}
-	refs, err := s.repo.SoundRefs(ctx, patterns...)
-	if err != nil {
-		return nil, err
-	}
-	h := &held{pane: paneState{Pane: Pane{ID: pane}}, extra: map[string]string{}}
-	for _, ref := range refs {
-		h.extra[ref.Name] = ref.Commit
-		if strings.HasPrefix(ref.Name, panesRoot) {
-			p, err := readPane(ref)
-			if err != nil && pane != "" && p.ID == pane {
-				p.HighestN, p.HighestTurn = 0, 0 // counted again from the checkpoints
-			}
-			h.panes = append(h.panes, p)
-			if p.ID == pane {
-				h.pane = p
-			}
-			continue
-		}
-		if id, _, ok := parseRef(ref.Name); ok && (pane == "" || id == pane) {
-			h.checkpoints = append(h.checkpoints, readCheckpoint(ref))
-		}
-	}
-	slices.SortFunc(h.checkpoints, func(a, b Checkpoint) int {
-		if c := strings.Compare(a.Pane.ID, b.Pane.ID); c != 0 {
-			return c
-		}
-		return a.N - b.N
-	})
-	for _, c := range h.checkpoints {
-		if c.Pane.ID == pane {
-			h.pane.HighestN = max(h.pane.HighestN, c.N)
-			h.pane.HighestTurn = max(h.pane.HighestTurn, c.Turn)
-		}
-	}
-	return h, nil
-}
-
-// find gives checkpoint n, or a NoCheckpoint error that lists what there is.
-func (h *held) find(n int) (*Checkpoint, error) {
-	var numbers []int
-	for i := range h.checkpoints {
-		if h.checkpoints[i].N == n {
-			return &h.checkpoints[i], nil
-		}
-		numbers = append(numbers, h.checkpoints[i].N)
-	}
-	msg := fmt.Sprintf("pane %s has no checkpoint %d", h.pane.ID, n)
-	if len(numbers) == 0 {
-		msg = fmt.Sprintf("pane %s has no checkpoints", h.pane.ID)
-	}
-	return nil, &Error{Code: NoCheckpoint, Message: msg, Numbers: numbers, Command: "checkpoint list"}
-}
-
-// before gives the newest checkpoint with a smaller number than n, or nil.
-func (h *held) before(n int) *Checkpoint {
-	for i := len(h.checkpoints) - 1; i >= 0; i-- {
-		if h.checkpoints[i].N < n {
-			return &h.checkpoints[i]
-		}
-	}
-	return nil
-}
-
-// last gives the newest checkpoint, or nil.
-func (h *held) last() *Checkpoint {
-	if len(h.checkpoints) == 0 {
-		return nil
-	}
-	return &h.checkpoints[len(h.checkpoints)-1]
 }

@@ -1,4 +1,6 @@
-package checkpoint
+// Package plan says what going from the files of a work tree to a checkpoint
+// means: what is written, removed, kept and skipped, and why it may not be.
+package plan
 
 import (
 	"context"
@@ -8,33 +10,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
-// target is a tree to go to.
-type target struct {
-	tree    string
-	name    string    // "checkpoint 2", "the base of turn 3"
-	n       int       // the checkpoint's number; 0: none
-	head    string    // HEAD when it was taken; empty: not known
-	leftOut []LeftOut // what the tree could not hold
+// From is the work tree as it is now.
+type From struct {
+	Tree    string
+	LeftOut []snapshot.LeftOut // what its own tree could not hold
+	Head    git.Head
 }
 
-// plan is what going from the work tree to a target means.
-type plan struct {
-	ops     []restore.Op
-	kept    []string     // would be removed, but the target could not have known them
-	skipped []string     // submodules and what the target left out
-	run     *restore.Run // looks at the work tree
-	include []string     // left out of the work tree's own tree, but about to be changed
+// Target is a tree to go to.
+type Target struct {
+	Tree    string
+	Name    string           // "checkpoint 2", "the base of turn 3"
+	N       int              // the checkpoint's number; 0: none
+	Head    string           // HEAD when it was taken; empty: not known
+	LeftOut []record.LeftOut // what the tree could not hold
+}
+
+// Planner makes plans for one work tree.
+type Planner struct {
+	Repo *git.Repo
+	Dir  string // a folder of our own, for files that git needs meanwhile
+}
+
+// Plan is what going from the work tree to a target means.
+type Plan struct {
+	Ops     []restore.Op
+	Kept    []string     // would be removed, but the target could not have known them
+	Skipped []string     // submodules and what the target left out
+	Run     *restore.Run // looks at the work tree
+	Include []string     // left out of the work tree's own tree, but about to be changed
 
 	leftThen snapshot.Reasons // what the target left out
 	leftNow  snapshot.Reasons // what the work tree's own tree left out
 }
 
-func reasonsOf(list []LeftOut) snapshot.Reasons {
+func reasonsOf(list []record.LeftOut) snapshot.Reasons {
 	r := make(snapshot.Reasons, len(list))
 	for _, l := range list {
 		r[l.Path] = l.Reason
@@ -42,23 +59,23 @@ func reasonsOf(list []LeftOut) snapshot.Reasons {
 	return r
 }
 
-// makePlan compares the work tree in l with to, at paths (empty: everywhere). It
+// Make compares the work tree in l with to, at paths (empty: everywhere). It
 // returns an error for what must not be done, and changes nothing.
-func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []string) (*plan, error) {
-	changes, err := s.repo.ChangedEntries(ctx, l.made.Tree, to.tree)
+func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (*Plan, error) {
+	changes, err := s.Repo.ChangedEntries(ctx, l.Tree, to.Tree)
 	if err != nil {
-		return nil, s.asDamaged(to, err)
+		return nil, AsDamaged(to, err)
 	}
 	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
 		return nil, err
 	}
-	p := &plan{leftThen: reasonsOf(to.leftOut)}
+	p := &Plan{leftThen: reasonsOf(to.LeftOut)}
 	for _, c := range changes {
 		if wanted(c.Path, paths) {
 			p.sort(c)
 		}
 	}
-	if err := restore.CheckOps(p.ops); err != nil {
+	if err := restore.CheckOps(p.Ops); err != nil {
 		return nil, damagedTarget(to, err.Error())
 	}
 	if err := s.haveObjects(ctx, p, to); err != nil {
@@ -80,14 +97,14 @@ func (s *Store) makePlan(ctx context.Context, l *looked, to target, paths []stri
 // on disk as they should be, though git ignores them now, need nothing. Files that
 // the tree has but the disk has not (git was told to do without them) are not
 // expected there.
-func (s *Store) dropDone(ctx context.Context, p *plan) error {
+func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 	var err error
-	if p.run, err = s.lookingRun(ctx); err != nil {
+	if p.Run, err = LookingRun(ctx, s.Repo); err != nil {
 		return err
 	}
 	var kept []restore.Op
-	for _, op := range p.ops {
-		st, above, err := restore.Stands(s.repo.Worktree, op.Path)
+	for _, op := range p.Ops {
+		st, above, err := restore.Stands(s.Repo.Worktree, op.Path)
 		if err != nil {
 			return err
 		}
@@ -96,7 +113,7 @@ func (s *Store) dropDone(ctx context.Context, p *plan) error {
 		}
 		there := false
 		if op.Old.Absent() {
-			if there, err = p.run.Holds(ctx, op.Path, op.New); err != nil {
+			if there, err = p.Run.Holds(ctx, op.Path, op.New); err != nil {
 				return err
 			}
 		}
@@ -104,28 +121,28 @@ func (s *Store) dropDone(ctx context.Context, p *plan) error {
 			kept = append(kept, op)
 		}
 	}
-	p.ops = kept
+	p.Ops = kept
 	return nil
 }
 
 // checkMeant refuses a path that is in neither tree: it is mistyped.
-func (s *Store) checkMeant(ctx context.Context, l *looked, to target, paths []string, changes []git.Change) error {
+func (s *Planner) checkMeant(ctx context.Context, l From, to Target, paths []string, changes []git.Change) error {
 	for _, p := range paths {
 		p = strings.TrimSuffix(p, "/")
 		if slices.ContainsFunc(changes, func(c git.Change) bool { return under(c.Path, p) }) {
 			continue
 		}
-		known, err := s.repo.HasPath(ctx, l.made.Tree, p)
+		known, err := s.Repo.HasPath(ctx, l.Tree, p)
 		if err == nil && !known {
-			known, err = s.repo.HasPath(ctx, to.tree, p)
+			known, err = s.Repo.HasPath(ctx, to.Tree, p)
 		}
 		if err != nil {
 			return err
 		}
 		if !known {
-			return &Error{
-				Code: InvalidParams, Message: fmt.Sprintf("neither %s nor the work tree has %q", to.name, p), Paths: []string{p},
-				Detail: "paths are relative to the root of the work tree", Command: fmt.Sprintf("checkpoint diff %d --worktree --stat", to.n),
+			return &fail.Error{
+				Code: fail.InvalidParams, Message: fmt.Sprintf("neither %s nor the work tree has %q", to.Name, p), Paths: []string{p},
+				Detail: "paths are relative to the root of the work tree", Command: fmt.Sprintf("checkpoint diff %d --worktree --stat", to.N),
 			}
 		}
 	}
@@ -145,10 +162,10 @@ func under(file, dir string) bool {
 }
 
 // sort makes an op of c, or skips it.
-func (p *plan) sort(c git.Change) {
+func (p *Plan) sort(c git.Change) {
 	if p.leftThen.At(c.Path) != "" ||
 		c.NewMode == git.ModeGitlink || c.OldMode == git.ModeGitlink && c.NewMode == 0 {
-		p.skipped = append(p.skipped, c.Path)
+		p.Skipped = append(p.Skipped, c.Path)
 		return
 	}
 	op := restore.Op{Path: c.Path, Old: restore.File{Mode: c.OldMode, ID: c.OldID}, New: restore.File{Mode: c.NewMode, ID: c.NewID}}
@@ -158,17 +175,17 @@ func (p *plan) sort(c git.Change) {
 	if c.NewMode == 0 {
 		op.New = restore.File{}
 	}
-	p.ops = append(p.ops, op)
+	p.Ops = append(p.Ops, op)
 }
 
-func damagedTarget(to target, why string) error {
-	if to.n > 0 {
-		return damaged(to.n, why)
+func damagedTarget(to Target, why string) error {
+	if to.N > 0 {
+		return fail.Broken(to.N, why)
 	}
-	return &Error{Code: Damaged, Message: to.name + " is damaged: " + why, Command: "checkpoint list"}
+	return &fail.Error{Code: fail.Damaged, Message: to.Name + " is damaged: " + why, Command: "checkpoint list"}
 }
 
-func (s *Store) asDamaged(to target, err error) error {
+func AsDamaged(to Target, err error) error {
 	var ge *git.Error
 	if errors.As(err, &ge) && ge.Code == 128 && !git.Stalled(err) {
 		return damagedTarget(to, err.Error())
@@ -177,16 +194,16 @@ func (s *Store) asDamaged(to target, err error) error {
 }
 
 // haveObjects refuses when content that would be written is not in the store.
-func (s *Store) haveObjects(ctx context.Context, p *plan, to target) error {
+func (s *Planner) haveObjects(ctx context.Context, p *Plan, to Target) error {
 	var ids []string
 	where := map[string]string{}
-	for _, op := range p.ops {
+	for _, op := range p.Ops {
 		if !op.New.Absent() {
 			ids = append(ids, op.New.ID)
 			where[op.New.ID] = op.Path
 		}
 	}
-	missing, err := s.repo.Missing(ctx, ids)
+	missing, err := s.Repo.Missing(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -198,9 +215,9 @@ func (s *Store) haveObjects(ctx context.Context, p *plan, to target) error {
 
 // keepUnknown takes the removals out of p that the target could not have known:
 // files that its own ignore rules ignore and that are not tracked.
-func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target, changes []git.Change) error {
+func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, changes []git.Change) error {
 	var gone []string
-	for _, op := range p.ops {
+	for _, op := range p.Ops {
 		if op.New.Absent() {
 			gone = append(gone, op.Path)
 		}
@@ -210,7 +227,7 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target, 
 	if len(gone) == 0 || !rules {
 		return nil
 	}
-	ignored, err := s.repo.IgnoredByTree(ctx, s.dir, to.tree, gone)
+	ignored, err := s.Repo.IgnoredByTree(ctx, s.Dir, to.Tree, gone)
 	if err == nil {
 		err = s.exceptTracked(ctx, l, to, ignored)
 	}
@@ -218,9 +235,9 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target, 
 		return err
 	}
 	placed := p.places()
-	p.ops = slices.DeleteFunc(p.ops, func(op restore.Op) bool {
+	p.Ops = slices.DeleteFunc(p.Ops, func(op restore.Op) bool {
 		if op.New.Absent() && ignored[op.Path] && !placed(op.Path) {
-			p.kept = append(p.kept, op.Path)
+			p.Kept = append(p.Kept, op.Path)
 			return true
 		}
 		return false
@@ -231,9 +248,9 @@ func (s *Store) keepUnknown(ctx context.Context, l *looked, p *plan, to target, 
 // places gives a function that tells whether the target has something at a path
 // at which another kind of thing stands, above or below it: then it had no file
 // there, ignored or not.
-func (p *plan) places() func(file string) bool {
+func (p *Plan) places() func(file string) bool {
 	files, folders := map[string]bool{}, map[string]bool{}
-	for _, op := range p.ops {
+	for _, op := range p.Ops {
 		if op.New.Absent() {
 			continue
 		}
@@ -249,22 +266,22 @@ func (p *plan) places() func(file string) bool {
 
 // exceptTracked takes the paths out of a set that are tracked, and were in HEAD
 // when the target was taken: ignore rules do not count for those.
-func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored map[string]bool) error {
+func (s *Planner) exceptTracked(ctx context.Context, l From, to Target, ignored map[string]bool) error {
 	if len(ignored) == 0 {
 		return nil
 	}
-	tracked, _, err := s.repo.TrackedEntries(ctx, l.head)
+	tracked, _, err := s.Repo.TrackedEntries(ctx, l.Head)
 	if err != nil {
 		return err
 	}
-	if to.head == "" {
+	if to.Head == "" {
 		return nil
 	}
-	missing, err := s.repo.Missing(ctx, []string{to.head})
+	missing, err := s.Repo.Missing(ctx, []string{to.Head})
 	if err != nil || len(missing) > 0 {
 		return err
 	}
-	then, err := s.repo.TreeEntries(ctx, to.head)
+	then, err := s.Repo.TreeEntries(ctx, to.Head)
 	if err != nil {
 		return err
 	}
@@ -281,20 +298,20 @@ func (s *Store) exceptTracked(ctx context.Context, l *looked, to target, ignored
 }
 
 // checkWay refuses where something that no checkpoint holds stands in the way.
-func (s *Store) checkWay(l *looked, p *plan) error {
+func (s *Planner) checkWay(l From, p *Plan) error {
 	var blocked, ignored []string
-	p.leftNow = snapshot.ByPath(l.made.LeftOut)
+	p.leftNow = snapshot.ByPath(l.LeftOut)
 	ours := map[string]bool{} // paths of which the safety checkpoint has the content
-	for _, op := range p.ops {
+	for _, op := range p.Ops {
 		if !op.Old.Absent() {
 			ours[op.Path] = true
 		}
 	}
-	for _, op := range p.ops {
+	for _, op := range p.Ops {
 		if left := p.leftNow.At(op.Path); left != "" {
 			switch left {
 			case snapshot.TooLarge, snapshot.TooMuchNew:
-				p.include = append(p.include, op.Path)
+				p.Include = append(p.Include, op.Path)
 			default:
 				blocked = append(blocked, op.Path)
 			}
@@ -303,7 +320,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 		if op.New.Absent() || !op.Old.Absent() {
 			continue
 		}
-		found, err := restore.InTheWay(s.repo.Worktree, op.Path, ours, maxNamed)
+		found, err := restore.InTheWay(s.Repo.Worktree, op.Path, ours, record.MaxNamed)
 		if err != nil {
 			return err
 		}
@@ -312,7 +329,7 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 	ignored = slices.DeleteFunc(ignored, func(f string) bool {
 		switch p.leftNow.At(f) {
 		case snapshot.TooLarge, snapshot.TooMuchNew:
-			p.include = append(p.include, f)
+			p.Include = append(p.Include, f)
 			return true
 		}
 		return false
@@ -329,8 +346,19 @@ func (s *Store) checkWay(l *looked, p *plan) error {
 }
 
 func wouldOverwrite(paths []string, detail string) error {
-	return &Error{
-		Code: WouldOverwrite, Message: "the restore would write over " + quoted(paths),
+	return &fail.Error{
+		Code: fail.WouldOverwrite, Message: "the restore would write over " + fail.Quoted(paths),
 		Detail: detail, Paths: paths,
 	}
+}
+
+// LookingRun makes a run that can only look at the work tree.
+func LookingRun(ctx context.Context, repo *git.Repo) (*restore.Run, error) {
+	settings, err := repo.Settings(ctx, `^core\.filemode$`)
+	if err != nil {
+		return nil, err
+	}
+	return &restore.Run{
+		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo, FileMode: git.Bool(settings, "core.filemode", true),
+	}, nil
 }

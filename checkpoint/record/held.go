@@ -1,0 +1,169 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/internal/git"
+)
+
+// Held is what the refs hold of one pane, or of all.
+type Held struct {
+	Pane        PaneState // of the pane asked for
+	Panes       []PaneState
+	Checkpoints []Checkpoint      // by pane, then by number
+	Extra       map[string]string // further refs asked for, with their commits
+}
+
+// Refs lists commits at refs below prefixes, as git.Repo does.
+type Refs interface {
+	SoundRefs(ctx context.Context, prefixes ...string) ([]git.Ref, error)
+}
+
+// Read reads the refs of a pane (empty: all panes) in one git process.
+// Further refs that exist are in Extra, with the commits that they hold.
+func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held, error) {
+	patterns := []string{CheckpointsRoot, PanesRoot}
+	if pane != "" {
+		patterns = []string{CheckpointsRoot + pane + "/", PanesRoot + pane}
+	}
+	for _, f := range further {
+		if f != "" {
+			patterns = append(patterns, f)
+		}
+	}
+	list, err := refs.SoundRefs(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	h := &Held{Pane: PaneState{Pane: Pane{ID: pane}}, Extra: map[string]string{}}
+	for _, ref := range list {
+		h.Extra[ref.Name] = ref.Commit
+		if strings.HasPrefix(ref.Name, PanesRoot) {
+			p, err := readPane(ref)
+			if err != nil && pane != "" && p.ID == pane {
+				p.HighestN, p.HighestTurn = 0, 0 // counted again from the checkpoints
+			}
+			h.Panes = append(h.Panes, p)
+			if p.ID == pane {
+				h.Pane = p
+			}
+			continue
+		}
+		if id, _, ok := ParseRef(ref.Name); ok && (pane == "" || id == pane) {
+			h.Checkpoints = append(h.Checkpoints, readCheckpoint(ref))
+		}
+	}
+	slices.SortFunc(h.Checkpoints, func(a, b Checkpoint) int {
+		if c := strings.Compare(a.Pane.ID, b.Pane.ID); c != 0 {
+			return c
+		}
+		return a.N - b.N
+	})
+	for _, c := range h.Checkpoints {
+		if c.Pane.ID == pane {
+			h.Pane.HighestN = max(h.Pane.HighestN, c.N)
+			h.Pane.HighestTurn = max(h.Pane.HighestTurn, c.Turn)
+		}
+	}
+	return h, nil
+}
+
+// Find gives checkpoint n, or a NoCheckpoint error that lists what there is.
+func (h *Held) Find(n int) (*Checkpoint, error) {
+	var numbers []int
+	for i := range h.Checkpoints {
+		if h.Checkpoints[i].N == n {
+			return &h.Checkpoints[i], nil
+		}
+		numbers = append(numbers, h.Checkpoints[i].N)
+	}
+	msg := fmt.Sprintf("pane %s has no checkpoint %d", h.Pane.ID, n)
+	if len(numbers) == 0 {
+		msg = fmt.Sprintf("pane %s has no checkpoints", h.Pane.ID)
+	}
+	return nil, &fail.Error{Code: fail.NoCheckpoint, Message: msg, Numbers: numbers, Command: "checkpoint list"}
+}
+
+// Before gives the newest checkpoint with a smaller number than n, or nil.
+func (h *Held) Before(n int) *Checkpoint {
+	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
+		if h.Checkpoints[i].N < n {
+			return &h.Checkpoints[i]
+		}
+	}
+	return nil
+}
+
+// Last gives the newest checkpoint, or nil.
+func (h *Held) Last() *Checkpoint {
+	if len(h.Checkpoints) == 0 {
+		return nil
+	}
+	return &h.Checkpoints[len(h.Checkpoints)-1]
+}
+
+// PaneInfo is what the refs know of a pane, also of one that is gone.
+type PaneInfo struct {
+	Pane
+	Worktree    string
+	HighestN    int
+	HighestTurn int
+	NotSaved    []NotSaved
+	Checkpoints []Checkpoint // by number
+}
+
+// Info is what h says of pane p, with list as its checkpoints.
+func (h *Held) Info(p PaneState, list []Checkpoint) PaneInfo {
+	return PaneInfo{
+		Pane: p.Pane, Worktree: p.Worktree, HighestN: p.HighestN, HighestTurn: p.HighestTurn, NotSaved: p.NotSaved, Checkpoints: list,
+	}
+}
+
+// Pick is Find, where 0 is the newest checkpoint.
+func (h *Held) Pick(n int) (*Checkpoint, error) {
+	if n == 0 {
+		if last := h.Last(); last != nil {
+			return last, nil
+		}
+	}
+	return h.Find(n)
+}
+
+// Sound gives checkpoint n unless it is damaged.
+func (h *Held) Sound(n int) (*Checkpoint, error) {
+	c, err := h.Find(n)
+	if err == nil && c.Damaged != "" {
+		err = fail.Broken(n, c.Damaged)
+	}
+	return c, err
+}
+
+// Holder gives the newest sound checkpoint of the pane with that tree, or nil.
+func (h *Held) Holder(tree string) *Checkpoint {
+	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
+		if c := &h.Checkpoints[i]; c.Tree == tree && c.Damaged == "" {
+			return c
+		}
+	}
+	return nil
+}
+
+// ChangedTurns gives the last checkpoint of every turn that changed files,
+// newest first.
+func (h *Held) ChangedTurns() []Checkpoint {
+	var out []Checkpoint
+	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
+		c := h.Checkpoints[i]
+		if c.Kind != KindTurn || c.Base == nil || c.Base.Tree == c.Tree {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(o Checkpoint) bool { return o.Turn == c.Turn }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
