@@ -237,7 +237,7 @@ func goneWindow(p checkpoint.PaneInfo, commonDir string) registry.Window {
 
 // ready refuses while an agent is mid-turn in the work tree; the caller's own
 // agent does not count.
-func (c *checkpoints) ready(place api.Place, worktree, command string) func(context.Context) error {
+func (c *checkpoints) ready(place api.Place, worktree string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		busy, err := c.Panes.Busy(ctx, worktree)
 		if err != nil {
@@ -249,7 +249,7 @@ func (c *checkpoints) ready(place api.Place, worktree, command string) func(cont
 		}
 		w := busy[0]
 		e := api.Errorf(api.CodeNotReady, "the agent in %s of %s, pane %s, is mid-turn (%s) in this work tree", w.Name, w.Session, w.ID, w.StateOrNone())
-		h := api.Hint{Command: command + " --force", Detail: "wait for the turn to end, or add --force"}
+		h := api.Hint{Detail: "wait for the turn to end, or add --force"}
 		for _, w := range busy {
 			h.Available = append(h.Available, w.ID)
 		}

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,12 +27,15 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 	}
 	r := f.request(progress)
 	r.N, r.Paths, r.DryRun, r.Here = p.N, paths, p.DryRun, p.Here
-	command := fmt.Sprintf("turnback checkpoint restore %s %d", f.flags(), p.N)
-	if err := c.guard(ctx, &r, f, p.Place, p.Force, command); err != nil {
-		return api.RestoreResult{}, err
+	line := f.again("checkpoint restore", map[string]bool{"--force": p.Force, "--here": p.Here, "--dry-run": p.DryRun}).of(p.N).at(paths)
+	if err := c.guard(ctx, &r, f, p.Place, p.Force); err != nil {
+		return api.RestoreResult{}, line.refusal(err)
 	}
 	res, err := f.store.Restore(ctx, r)
-	return c.restored(f, "restore", res, p.DryRun), err
+	if err != nil {
+		return api.RestoreResult{}, line.refusal(err)
+	}
+	return c.restored(f, "restore", res, p.DryRun), nil
 }
 
 // flags name the window in a command line for a shell.
@@ -49,11 +51,11 @@ func (f found) request(progress func(api.Progress)) checkpoint.RestoreRequest {
 }
 
 // guard refuses now, and again under the lock, while an agent is mid-turn.
-func (c *checkpoints) guard(ctx context.Context, r *checkpoint.RestoreRequest, f found, place api.Place, force bool, command string) error {
+func (c *checkpoints) guard(ctx context.Context, r *checkpoint.RestoreRequest, f found, place api.Place, force bool) error {
 	if force || r.DryRun {
 		return nil
 	}
-	r.Check = c.ready(place, f.store.Worktree(), command)
+	r.Check = c.ready(place, f.store.Worktree())
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
@@ -94,11 +96,11 @@ func (c *checkpoints) finish(abort bool) func(context.Context, api.FinishRestore
 			Progress: func(done, total int64) { progress(api.Progress{What: "restoring files", Done: done, Total: total}) },
 		}
 		if !p.Force {
-			r.Check = c.ready(p.Place, store.Worktree(), "turnback checkpoint restore --"+action)
+			r.Check = c.ready(p.Place, store.Worktree())
 		}
 		res, err := store.Finish(ctx, r)
 		if err != nil {
-			return api.RestoreResult{}, err
+			return api.RestoreResult{}, again{words: []string{"turnback checkpoint restore --" + action}}.refusal(err)
 		}
 		return c.restored(f, action, res, false), nil
 	}
@@ -112,9 +114,9 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 		}
 		r := f.request(progress)
 		r.DryRun, r.Here = p.DryRun, p.Here
-		command := fmt.Sprintf("turnback %s %s", action, f.flags())
-		if err := c.guard(ctx, &r, f, p.Place, p.Force, command); err != nil {
-			return api.RestoreResult{}, err
+		line := f.again(action, map[string]bool{"--force": p.Force, "--here": p.Here, "--dry-run": p.DryRun})
+		if err := c.guard(ctx, &r, f, p.Place, p.Force); err != nil {
+			return api.RestoreResult{}, line.refusal(err)
 		}
 		take := f.store.Undo
 		if action == "redo" {
@@ -122,7 +124,7 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 		}
 		res, err := take(ctx, r)
 		if err != nil {
-			return api.RestoreResult{}, err
+			return api.RestoreResult{}, line.refusal(err)
 		}
 		return c.restored(f, action, res, p.DryRun), nil
 	}

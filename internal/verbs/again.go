@@ -1,0 +1,85 @@
+package verbs
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/shell"
+)
+
+// again is the command line of a call, for the hint of its refusal: the same
+// once more, with the flag that goes past it.
+type again struct {
+	words  []string
+	untold bool // it has a path that no text can hold
+}
+
+// again begins the command line of a call about f's window.
+func (f found) again(command string, flags map[string]bool) again {
+	a := again{words: []string{"turnback " + command + " " + f.flags()}}
+	for flag, set := range flags {
+		if set {
+			a.words = append(a.words, flag)
+		}
+	}
+	slices.Sort(a.words[1:])
+	return a
+}
+
+// of adds the number of a checkpoint.
+func (a again) of(n int) again {
+	a.words = slices.Insert(slices.Clone(a.words), 1, strconv.Itoa(n))
+	return a
+}
+
+// at adds paths.
+func (a again) at(paths []string) again {
+	a.words = slices.Clone(a.words)
+	for _, p := range paths {
+		a.words = append(a.words, "--path "+shell.Word(p))
+		a.untold = a.untold || !utf8.ValidString(p)
+	}
+	return a
+}
+
+// with is the line with one flag more; empty: it cannot be told.
+func (a again) with(flag string) string {
+	if a.untold {
+		return ""
+	}
+	return strings.Join(append(slices.Clone(a.words), flag), " ")
+}
+
+// refusal puts the command that goes past a refusal into its hint, where there is
+// one and the error names none itself.
+func (a again) refusal(err error) error {
+	var e *api.Error
+	if err == nil || !errors.As(toAPI(err), &e) {
+		return err
+	}
+	flag := override(e)
+	if flag == "" || e.Hint != nil && e.Hint.Command != "" {
+		return err
+	}
+	hint := api.Hint{}
+	if e.Hint != nil {
+		hint = *e.Hint
+	}
+	hint.Command = a.with(flag)
+	return e.WithHint(hint)
+}
+
+// override is the flag that goes past a refusal; empty: none does.
+func override(e *api.Error) string {
+	switch e.Code {
+	case api.CodeNotReady:
+		return "--force"
+	case api.CodeOtherWorktree, api.CodeHeadMoved:
+		return "--here"
+	}
+	return ""
+}
