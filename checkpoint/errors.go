@@ -12,6 +12,7 @@ type (
 const (
 	NoCheckpoint     = fail.NoCheckpoint
 	WouldOverwrite   = fail.WouldOverwrite
+	OthersChanged    = fail.OthersChanged
 	EditedSince      = fail.EditedSince
 	OtherWorktree    = fail.OtherWorktree
 	HeadMoved        = fail.HeadMoved
@@ -22,6 +23,8 @@ const (
 	ChangedMeanwhile = fail.ChangedMeanwhile
 	NothingToUndo    = fail.NothingToUndo
 	ContentMissing   = fail.ContentMissing
+	IndexBusy        = fail.IndexBusy
+	Conflicts        = fail.Conflicts
 	Sandboxed        = fail.Sandboxed
 	GitFailed        = fail.GitFailed
 	Timeout          = fail.Timeout

@@ -97,12 +97,12 @@ func (s *Store) checkPlace(l *looked, c Checkpoint, here bool) error {
 	case c.Worktree != s.repo.Worktree:
 		return &Error{
 			Code: OtherWorktree, Message: fmt.Sprintf("checkpoint %d was taken in %s, not in %s", c.N, c.Worktree, s.repo.Worktree),
-			Detail: "add --here to restore it here all the same", Paths: []string{c.Worktree},
+			Detail: "add --here to restore it here all the same", Paths: []string{c.Worktree}, Flags: []string{"--here"},
 		}
 	case c.Branch != l.head.Branch:
 		return &Error{
 			Code: HeadMoved, Message: fmt.Sprintf("checkpoint %d was taken on %s, HEAD is on %s now", c.N, branchName(c.Branch), branchName(l.head.Branch)),
-			Detail: "switch back first, or add --here to restore the files all the same",
+			Detail: "switch back first, or add --here to restore the files all the same", Flags: []string{"--here"},
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ type Code string
 const (
 	NoCheckpoint     Code = "no_checkpoint"
 	WouldOverwrite   Code = "would_overwrite"
+	OthersChanged    Code = "others_changed"
 	EditedSince      Code = "edited_since"
 	OtherWorktree    Code = "other_worktree"
 	HeadMoved        Code = "head_moved"
@@ -29,6 +30,8 @@ const (
 	ChangedMeanwhile Code = "changed_meanwhile"
 	NothingToUndo    Code = "nothing_to_undo"
 	ContentMissing   Code = "content_missing"
+	IndexBusy        Code = "index_busy"
+	Conflicts        Code = "conflicts"
 	Sandboxed        Code = "sandboxed"
 	GitFailed        Code = "git_failed"
 	Timeout          Code = "timeout"
@@ -43,6 +46,7 @@ type Error struct {
 	Command string   // a command that helps, without the program's name
 	Paths   []string // the files that it is about, raw bytes
 	Numbers []int    // NoCheckpoint: the checkpoints that there are
+	Flags   []string // flags of the same command that go past the refusal, the one that changes least first: "--here"
 	Err     error    // the cause, if any
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/shell"
 )
@@ -57,11 +58,11 @@ func (a again) with(flag string) string {
 // refusal puts the command that goes past a refusal into its hint, where there is
 // one and the error names none itself.
 func (a again) refusal(err error) error {
-	var e *api.Error
-	if err == nil || !errors.As(toAPI(err), &e) {
-		return err
+	if err == nil {
+		return nil
 	}
-	flag := override(e)
+	flag := override(err)
+	e := api.AsError(toAPI(err))
 	if flag == "" || e.Hint != nil && e.Hint.Command != "" {
 		return err
 	}
@@ -74,12 +75,13 @@ func (a again) refusal(err error) error {
 }
 
 // override is the flag that goes past a refusal; empty: none does.
-func override(e *api.Error) string {
-	switch e.Code {
-	case api.CodeNotReady:
+func override(err error) string {
+	var ce *checkpoint.Error
+	if errors.As(err, &ce) && len(ce.Flags) > 0 {
+		return ce.Flags[0]
+	}
+	if api.AsError(err).Code == api.CodeNotReady {
 		return "--force"
-	case api.CodeOtherWorktree, api.CodeHeadMoved:
-		return "--here"
 	}
 	return ""
 }
