@@ -14,6 +14,7 @@ import (
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/turns"
 	"github.com/turnback/turnback/internal/verbs"
+	"github.com/turnback/turnback/internal/verbs/checkpoints"
 )
 
 // Local makes the table of the verbs that need no daemon, to run them in this
@@ -26,7 +27,7 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		settings = config.NewWatcher(path, now, nil).Get
 	}
 	r := newRepos(environ, settings, now)
-	all := verbs.NewCheckpoints(verbs.CheckpointDeps{
+	all := checkpoints.New(checkpoints.Deps{
 		Panes:   &localPanes{repos: r, now: now, transcripts: transcripts{}},
 		Open:    r.open,
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
@@ -54,7 +55,7 @@ type localPanes struct {
 	transcripts turns.Transcripts
 }
 
-var _ verbs.Panes = (*localPanes)(nil)
+var _ checkpoints.Panes = (*localPanes)(nil)
 
 // recorded reads the windows of the repository that dir is in. Records that
 // cannot be read are passed over: what they were of cannot be told.

@@ -15,7 +15,7 @@ import (
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/turns"
-	"github.com/turnback/turnback/internal/verbs"
+	"github.com/turnback/turnback/internal/verbs/checkpoints"
 )
 
 // persistEvery is how often what makes the next process faster is written down,
@@ -58,7 +58,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	running.Go(func() { persistWhenIdle(ctx, r, tracker.Saving, s) })
 	return Rooms{
 		Tracker: tracker,
-		Checkpoints: verbs.NewCheckpoints(verbs.CheckpointDeps{
+		Checkpoints: checkpoints.New(checkpoints.Deps{
 			Panes: tracker, Open: r.open, Publish: s.Publish,
 			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
 		}),

@@ -1,4 +1,4 @@
-package verbs
+package checkpoints
 
 import (
 	"encoding/base64"

@@ -1,4 +1,7 @@
-package verbs
+// Package checkpoints answers the verbs about saved turns: it finds the window and
+// the store that a call means, has the store do it, and gives the result its form
+// on the wire.
+package checkpoints
 
 import (
 	"context"
@@ -25,8 +28,8 @@ type Panes interface {
 	Busy(ctx context.Context, worktree string) ([]registry.Window, error)
 }
 
-// CheckpointDeps are what the verbs about checkpoints work with.
-type CheckpointDeps struct {
+// Deps are what the verbs about checkpoints work with.
+type Deps struct {
 	Panes   Panes
 	Open    func(ctx context.Context, dir string) (*checkpoint.Store, error) // the store of the work tree that dir is in
 	Enabled func() bool                                                      // checkpoints are taken
@@ -34,91 +37,7 @@ type CheckpointDeps struct {
 }
 
 // checkpoints answers the verbs about checkpoints.
-type checkpoints struct{ CheckpointDeps }
-
-// NewCheckpoints gives the verbs about checkpoints. They run in the daemon and
-// in the process of a command that has none.
-func NewCheckpoints(d CheckpointDeps) []Verb {
-	c := &checkpoints{d}
-	about := []string{"no_checkpoint", "not_repo", "session_not_found", "window_not_found", "ambiguous_window", "git_failed", "timeout"}
-	finishes := append([]string{"not_ready", "damaged", "interrupted", "changed_meanwhile", "disk_full", "sandboxed"}, about...)
-	restores := append([]string{"would_overwrite", "other_worktree", "head_moved"}, finishes...)
-	steps := append([]string{"edited_since", "nothing_to_undo"}, restores...)
-	return []Verb{
-		{
-			Name: "list-checkpoints", Grant: GrantRead, Summary: "list the checkpoints of a pane, or of all panes of the repository",
-			Errors: about, Example: `{"window":"build"}`, Params: func() any { return &api.ListCheckpointsParams{} }, Run: run(c.list),
-		},
-		{
-			Name: "show-checkpoint", Grant: GrantRead, Summary: "show everything that is known of a checkpoint",
-			Errors: about, Example: `{"window":"build","n":2}`, Params: func() any { return &api.ShowCheckpointParams{} }, Run: run(c.show),
-		},
-		{
-			Name: "checkpoint-diff", Grant: GrantRead, Summary: "show what a turn changed, or compare two checkpoints, or one with the disk",
-			Errors: append([]string{"damaged"}, about...), Example: `{"window":"build","n":2,"stat":true}`,
-			Params: func() any { return &api.CheckpointDiffParams{} }, Run: run(c.diff),
-		},
-		{
-			Name: "restore-checkpoint", Grant: GrantWrite, Summary: "put the files back as a checkpoint holds them",
-			Errors: restores, Example: `{"window":"build","n":1}`, Params: func() any { return &api.RestoreCheckpointParams{} }, Run: runWithProgress(c.restore),
-		},
-		{
-			Name: "continue-restore", Grant: GrantWrite, Summary: "finish a restore that was killed",
-			Errors: finishes, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(false)),
-		},
-		{
-			Name: "abort-restore", Grant: GrantWrite, Summary: "take back what a killed restore did",
-			Errors: finishes, Params: func() any { return &api.FinishRestoreParams{} }, Run: runWithProgress(c.finish(true)),
-		},
-		{
-			Name: "undo", Grant: GrantWrite, Summary: "take back the newest turn of a pane that changed files",
-			Errors: steps, Example: `{"window":"build"}`,
-			Params: func() any { return &api.UndoParams{} }, Run: runWithProgress(c.step("undo")),
-		},
-		{
-			Name: "redo", Grant: GrantWrite, Summary: "put the turn forward again that was taken back last",
-			Errors: steps, Example: `{"window":"build"}`,
-			Params: func() any { return &api.UndoParams{} }, Run: runWithProgress(c.step("redo")),
-		},
-		{
-			Name: "save-checkpoint", Grant: GrantWrite, Summary: "save the work tree now",
-			Errors: append([]string{"disk_full", "sandboxed"}, about...), Example: `{"label":"before the big change"}`,
-			Params: func() any { return &api.SaveCheckpointParams{} }, Run: runWithProgress(c.save),
-		},
-		{
-			Name: "drop-checkpoints", Grant: GrantWrite, Summary: "delete checkpoints of a pane",
-			Errors: about, Example: `{"window":"build","ns":[1,2]}`, Params: func() any { return &api.DropCheckpointsParams{} }, Run: run(c.drop),
-		},
-		{
-			Name: "prune-checkpoints", Grant: GrantAdmin, Summary: "delete old checkpoints of every pane of the repository",
-			Errors: about, Example: `{"older_than":"30d"}`, Params: func() any { return &api.PruneCheckpointsParams{} }, Run: run(c.prune),
-		},
-		{
-			Name: "branch-checkpoint", Grant: GrantWrite, Summary: "make a branch with the tree of a checkpoint",
-			Errors: append([]string{"damaged"}, about...), Example: `{"window":"build","n":2,"name":"try"}`,
-			Params: func() any { return &api.BranchCheckpointParams{} }, Run: run(c.branch),
-		},
-	}
-}
-
-// run makes a Verb's Run of a function with typed parameters.
-func run[P, R any](f func(context.Context, P) (R, error)) func(context.Context, Call) (any, error) {
-	return runWithProgress(func(ctx context.Context, p P, _ func(api.Progress)) (R, error) { return f(ctx, p) })
-}
-
-func runWithProgress[P, R any](f func(context.Context, P, func(api.Progress)) (R, error)) func(context.Context, Call) (any, error) {
-	return func(ctx context.Context, call Call) (any, error) {
-		params, ok := call.Params.(*P)
-		if !ok {
-			return nil, api.Errorf(api.CodeInternal, "unexpected parameters %T", call.Params)
-		}
-		result, err := f(ctx, *params, call.Progress)
-		if err != nil {
-			return nil, toAPI(err)
-		}
-		return result, nil
-	}
-}
+type checkpoints struct{ Deps }
 
 // toAPI gives an error of package checkpoint its form on the wire.
 func toAPI(err error) error {
