@@ -221,7 +221,7 @@ func (r *Repo) WriteTrees(ctx context.Context) (*TreeWriter, error) {
 func (t *TreeWriter) Write(entries []Entry) (string, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
-		if err := CheckName(e.Path); err != nil {
+		if err := CheckEntry(e.Path, e.Mode); err != nil {
 			return "", fmt.Errorf("write tree: %w", err)
 		}
 		kind := "blob"

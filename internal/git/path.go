@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,9 +11,9 @@ import (
 // ErrBadPath says that a path must not be in a tree or a work tree.
 var ErrBadPath = errors.New("path is not allowed")
 
-// CheckPath applies git's own path checks to a path relative to the root, on
-// every system alike: no empty component, no "." or "..", nothing that a file
-// system could take for ".git".
+// CheckPath applies git's own path checks (core.protectHFS, core.protectNTFS) to
+// a path relative to the root, on every system alike: no empty component, no "."
+// or "..", nothing that a file system could take for ".git".
 func CheckPath(path string) error {
 	for part := range strings.SplitSeq(path, "/") {
 		if err := CheckName(part); err != nil {
@@ -20,6 +21,15 @@ func CheckPath(path string) error {
 		}
 	}
 	return nil
+}
+
+// CheckEntry is CheckPath for what has that mode in a tree: git follows no link
+// called .gitmodules, and takes none.
+func CheckEntry(path string, mode uint32) error {
+	if mode == ModeLink && isDotGitmodules(path[strings.LastIndexByte(path, '/')+1:]) {
+		return fmt.Errorf("%w: link %.200q", ErrBadPath, path)
+	}
+	return CheckPath(path)
 }
 
 // CheckName is CheckPath for one component.
@@ -31,23 +41,15 @@ func CheckName(name string) error {
 }
 
 // isDotGit tells whether a case-folding, HFS+ or NTFS file system could take
-// name for .git.
+// name, or for NTFS a part of it behind a backslash, for .git.
 func isDotGit(name string) bool {
-	if len(name) < 4 {
-		return false
-	}
-	folded := strings.ToLower(dropIgnoredRunes(name))
-	if folded == ".git" {
+	if isNameOnHFS(name, ".git") {
 		return true
 	}
-	// NTFS drops dots and spaces at the end, takes ":" for a stream and "\" for a
-	// separator, and knows .git by its short name too.
-	for _, short := range []string{".git", "git~1"} {
-		if rest, ok := strings.CutPrefix(folded, short); ok {
-			if i := strings.IndexAny(rest, ":\\"); i >= 0 {
-				rest = rest[:i]
-			}
-			if strings.Trim(rest, " .") == "" {
+	for part := range backslashed(name) {
+		for _, taken := range []string{".git", "git~1"} {
+			rest, ok := cutFolded(part, taken)
+			if rest, _, _ = strings.Cut(rest, `\`); ok && isDroppedByNTFS(rest) {
 				return true
 			}
 		}
@@ -55,16 +57,99 @@ func isDotGit(name string) bool {
 	return false
 }
 
-// dropIgnoredRunes removes the code points that HFS+ does not compare.
-func dropIgnoredRunes(name string) string {
-	if !utf8.ValidString(name) {
-		return name
+// isDotGitmodules is isDotGit for .gitmodules.
+func isDotGitmodules(name string) bool {
+	if isNameOnHFS(name, ".gitmodules") {
+		return true
 	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
-			return -1
+	for part := range backslashed(name) {
+		rest, ok := cutFolded(part, ".gitmodules")
+		if !ok {
+			rest, ok = cutShortName(part)
 		}
-		return r
-	}, name)
+		if ok && isDroppedByNTFS(rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// backslashed gives the whole name, and what stands behind each backslash in it
+// but one at its start: those git takes for separators.
+func backslashed(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range len(name) {
+			if i == 0 && !yield(name) || i > 0 && name[i] == '\\' && !yield(name[i+1:]) {
+				return
+			}
+		}
+	}
+}
+
+// cutShortName cuts an 8.3 name off that NTFS could give .gitmodules: the first
+// six letters and a number up to 4, or the hashed form with any number.
+func cutShortName(name string) (rest string, ok bool) {
+	if rest, ok := cutFolded(name, "gitmod~"); ok && rest != "" && rest[0] >= '1' && rest[0] <= '4' {
+		return rest[1:], true
+	}
+	const hashed, length = "gi7eba", 8
+	if len(name) < length {
+		return "", false
+	}
+	letters, number, ok := strings.Cut(name[:length], "~")
+	if _, known := cutFolded(hashed, letters); !ok || !known || number == "" || number[0] == '0' {
+		return "", false
+	}
+	return name[length:], strings.Trim(number, "0123456789") == ""
+}
+
+// cutFolded is strings.CutPrefix, whatever the case of ASCII letters.
+func cutFolded(s, prefix string) (rest string, ok bool) {
+	if len(s) < len(prefix) {
+		return s, false
+	}
+	for i := range len(prefix) {
+		if lower(s[i]) != lower(prefix[i]) {
+			return s, false
+		}
+	}
+	return s[len(prefix):], true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// isDroppedByNTFS tells whether NTFS passes over the end of a name: dots and
+// spaces, and whatever stands behind a ":", which names a stream.
+func isDroppedByNTFS(end string) bool {
+	end, _, _ = strings.Cut(end, ":")
+	return strings.Trim(end, " .") == ""
+}
+
+// isNameOnHFS tells whether HFS+ could take name for want, which is ASCII in
+// lower case: it folds case and passes over some code points. As in git, a name
+// ends where it is not UTF-8.
+func isNameOnHFS(name, want string) bool {
+	for {
+		r, size := utf8.DecodeRuneInString(name)
+		switch {
+		case r == utf8.RuneError && size <= 1, r == 0xfffe, r == 0xffff:
+			return want == ""
+		case isIgnoredByHFS(r):
+		case want == "" || r >= utf8.RuneSelf || lower(byte(r)) != want[0]:
+			return false
+		default:
+			want = want[1:]
+		}
+		name = name[size:]
+	}
+}
+
+// isIgnoredByHFS tells whether HFS+ passes over r when it compares names.
+func isIgnoredByHFS(r rune) bool {
+	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
 }

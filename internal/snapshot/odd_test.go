@@ -346,3 +346,32 @@ func TestTemporaryFilesOfARestoreAreNotTaken(t *testing.T) {
 	b.wantPaths(t, b.compare(t.Context(), t), want...)
 	b.wantPaths(t, b.compare(t.Context(), t), want...)
 }
+
+// TestALinkCalledGitmodulesIsLeftOut has links that git takes into no index, and
+// one that came with the tree of a commit.
+func TestALinkCalledGitmodulesIsLeftOut(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	b.Symlink("a", ".gitmodules")
+	b.Symlink("a", "d/GITMOD~1")
+	b.Symlink("a", "d/.gitattributes")
+	b.Write("e/.gitmodules", "")
+	want := []string{".gitmodules: name not allowed", "d/GITMOD~1: name not allowed"}
+	res := b.compare(t.Context(), t)
+	wantOut(t, res, want...)
+	b.wantPaths(t, res, "a", "d/.gitattributes", "e/.gitmodules")
+
+	t.Log("from a commit, without an index")
+	blob := strings.TrimSpace(b.GitInput("a", "hash-object", "-w", "--stdin"))
+	tree := strings.TrimSpace(b.GitInput("120000 blob "+blob+"\t.gitmodules\x00100644 blob "+blob+"\tx\x00", "mktree", "-z"))
+	b.Git("update-ref", "HEAD", strings.TrimSpace(b.GitInput("m", "commit-tree", tree)))
+	b.Remove(".git/index")
+	res = b.make(t)
+	wantOut(t, res, want...)
+	b.Remove(".gitmodules")
+	b.Remove("d/GITMOD~1")
+	wantOut(t, b.make(t))
+	b.Write(".gitmodules", "no link\n")
+	res = b.make(t)
+	wantOut(t, res)
+	b.wantPaths(t, res, ".gitmodules", "a", "d/.gitattributes", "e/.gitmodules")
+}

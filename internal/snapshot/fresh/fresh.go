@@ -120,7 +120,7 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 			}
 			continue
 		}
-		if stands && e.Stage == 0 {
+		if stands && e.Stage == 0 && git.CheckEntry(e.Path, e.Mode) == nil {
 			keep = append(keep, e.Entry)
 		}
 		if look {
@@ -241,6 +241,10 @@ func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]strin
 		}
 		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))
 		if err != nil || !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if st.Mode()&fs.ModeSymlink != 0 && git.CheckEntry(path, git.ModeLink) != nil {
+			k.leave(path, snapshot.BadName)
 			continue
 		}
 		if st.Mode().IsRegular() {

@@ -112,11 +112,14 @@ func (p *pass) usable(list []work) []work {
 
 // unusable says why w cannot be stored; empty: it can.
 func (p *pass) unusable(w work) string {
+	if w.kind != regular {
+		if git.CheckEntry(w.path, git.ModeLink) != nil {
+			return snapshot.BadName
+		}
+		return ""
+	}
 	if git.CheckPath(w.path) != nil {
 		return snapshot.BadName
-	}
-	if w.kind != regular {
-		return ""
 	}
 	if err := readable(p.s.abs(w.path)); isClosed(err) {
 		return snapshot.Unreadable

@@ -163,7 +163,7 @@ func (n *node) drop(e *entry) {
 // has none, or none that a tree may hold: what is on disk cannot be had.
 func (n *node) keepIndexEntry(e *entry) {
 	e.clear(fClean)
-	if e.has(fTracked) && !e.has(fConflict) && !n.refuses(e.name) {
+	if e.has(fTracked) && !e.has(fConflict) && !n.refuses(e.name) && git.CheckEntry(e.name, e.idxMode) == nil {
 		n.take(e, e.idxMode, e.idxID)
 		return
 	}
