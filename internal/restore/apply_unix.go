@@ -318,47 +318,6 @@ func (a *applying) oldPerm(dir int, name string, op Op) uint32 {
 	return perm
 }
 
-// parent opens the folder that path is in, component by component and without
-// following links; folders that are missing are made if make says so.
-func (a *applying) parent(path string, make bool) (dir int, name string, err error) {
-	dir = a.root
-	for {
-		first, rest, more := strings.Cut(path, "/")
-		if !more {
-			return dir, first, nil
-		}
-		next, err := openDir(dir, first)
-		if errors.Is(err, unix.ENOENT) && make {
-			if err = unix.Mkdirat(dir, first, 0o777); err == nil || errors.Is(err, unix.EEXIST) {
-				next, err = openDir(dir, first)
-			}
-		}
-		a.closeDir(dir)
-		if err != nil {
-			if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-				err = fmt.Errorf("%w: %q is no folder", ErrBlocked, first)
-			}
-			return -1, "", err
-		}
-		dir, path = next, rest
-	}
-}
-
-func (a *applying) closeDir(dir int) {
-	if dir != a.root {
-		_ = unix.Close(dir)
-	}
-}
-
-func openDir(at int, name string) (int, error) {
-	for {
-		fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return fd, err
-		}
-	}
-}
-
 // asChanged gives the errors of a name that is not as expected their meaning.
 func asChanged(err error) error {
 	switch {

@@ -77,6 +77,7 @@ type Run struct {
 	IDLen    int    // bytes of an object id: 20 or 32
 	Objects  Objects
 	Hasher   Hasher
+	OneByOne bool                    // open folders component by component, also where the kernel can open a path safely at once
 	FileMode bool                    // the file system's executable bits are meant (core.fileMode)
 	Progress func(done, total int64) // may be nil
 	Step     func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
@@ -95,12 +96,23 @@ func (r *Run) step(format string, args ...any) error {
 	return r.Step(fmt.Sprintf(format, args...))
 }
 
+// checkFile refuses what git would have at no path, or not at this one.
+func checkFile(path string, f File) error {
+	switch f.Mode {
+	case 0, git.ModeFile, git.ModeExec, git.ModeLink, git.ModeGitlink:
+		return git.CheckEntry(path, f.Mode)
+	}
+	return fmt.Errorf("%w: mode %o", git.ErrBadPath, f.Mode)
+}
+
 // CheckOps refuses ops that would leave the tree or touch a git directory.
 func CheckOps(ops []Op) error {
 	links := map[string]bool{}
 	for _, op := range ops {
-		if err := git.CheckPath(op.Path); err != nil {
-			return &PathError{op.Path, err}
+		for _, f := range []File{op.Old, op.New} {
+			if err := checkFile(op.Path, f); err != nil {
+				return &PathError{op.Path, err}
+			}
 		}
 		if !op.New.Absent() {
 			links[op.Path] = true
