@@ -153,6 +153,15 @@ type job struct {
 	undone  []record.Undone // undo, redo: what the pane's ref says afterwards; Left is filled in
 }
 
+// leaves is the checkpoint whose files the work tree has afterwards; 0: it is
+// another's.
+func (j *job) leaves() int {
+	if j.action == actionRevert {
+		return 0
+	}
+	return j.to.N
+}
+
 // after is what is noted once the files are in place.
 type after struct {
 	Undone  []record.Undone `json:"undone"`
@@ -180,7 +189,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		return err
 	}
 	res.Safety = safety
-	note, err := json.Marshal(after{Undone: j.undone, N: j.to.N, Partial: len(j.request.Paths) > 0})
+	note, err := json.Marshal(after{Undone: j.undone, N: j.leaves(), Partial: len(j.request.Paths) > 0})
 	if err != nil {
 		return err
 	}
@@ -430,8 +439,8 @@ func (s *Store) interrupted(j *restore.Journal, cause error) error {
 
 // nameOf says what a journal's run was, for people.
 func nameOf(j *restore.Journal) string {
-	if j.N > 0 && j.Action == "restore" {
-		return fmt.Sprintf("a restore of checkpoint %d", j.N)
+	if j.N > 0 && (j.Action == "restore" || j.Action == actionRevert) {
+		return fmt.Sprintf("a %s of checkpoint %d", j.Action, j.N)
 	}
 	article := "a"
 	if j.Action == "undo" {

@@ -21,6 +21,8 @@ type Trees struct {
 	Base   string // the tree that holds the changes to be taken back
 	Ours   string // the tree to be changed
 	Theirs string // the tree before the changes
+
+	Wanted func(path string) bool // only at these paths; nil: everywhere
 }
 
 // Result is the outcome. With conflicts it says nothing else.
@@ -65,6 +67,9 @@ func (m Merger) Merge(ctx context.Context, t Trees) (Result, error) {
 	var edits []git.TreeEdit
 	both := map[string]sides{} // changed on both sides, and not alike
 	for _, c := range back {
+		if t.Wanted != nil && !t.Wanted(c.Path) {
+			continue
+		}
 		s := sides{base: entry{c.OldMode, idOf(c.OldMode, c.OldID)}, theirs: entry{c.NewMode, idOf(c.NewMode, c.NewID)}}
 		ours, changed := now[c.Path]
 		if s.ours = s.base; changed {

@@ -71,7 +71,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	}
 	p := &Plan{leftThen: reasonsOf(to.LeftOut)}
 	for _, c := range changes {
-		if wanted(c.Path, paths) {
+		if Wanted(c.Path, paths) {
 			p.sort(c)
 		}
 	}
@@ -149,7 +149,8 @@ func (s *Planner) checkMeant(ctx context.Context, l From, to Target, paths []str
 	return nil
 }
 
-func wanted(file string, paths []string) bool {
+// Wanted tells whether file is one of paths, or below one; of no paths all are.
+func Wanted(file string, paths []string) bool {
 	if len(paths) == 0 {
 		return true
 	}

@@ -1,0 +1,111 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/merge"
+	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
+)
+
+// Revert takes back only what checkpoint N changed, as Diff shows it for N alone,
+// and keeps what was changed later: a three-way merge of the work tree with N's
+// base, path by path and line by line. It is carried out like a restore, with a
+// safety checkpoint. It fails with Conflicts, and the paths, where later changes
+// and those of N do not go apart; with NothingToUndo where N changed nothing or
+// its base was pruned. A refusal changes nothing.
+func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
+	res := RestoreResult{N: r.N}
+	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
+		return res, err
+	}
+	err := s.locked(ctx, func() error {
+		if err := s.notInterrupted(); err != nil {
+			return err
+		}
+		h, err := record.Read(ctx, s.repo, r.Pane.ID)
+		if err != nil {
+			return err
+		}
+		c, err := h.Sound(r.N)
+		if err != nil {
+			return err
+		}
+		rev, err := s.planRevert(ctx, h, *c)
+		if err != nil {
+			return err
+		}
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) {
+			if err := s.checkPlace(l, *c, r.Here); err != nil {
+				return plan.Target{}, err
+			}
+			return s.mergedTarget(ctx, l, rev, r.Paths)
+		})
+		if err != nil {
+			return err
+		}
+		res.Turn, res.HeadHolds = c.Turn, headHolds(*c, l.head)
+		return s.carryOut(ctx, &res, l, p, job{
+			action: actionRevert, to: plan.Target{N: c.N}, request: r, undone: closed(h.Pane.Undone),
+			label: fmt.Sprintf("before reverting checkpoint %d", c.N),
+		})
+	})
+	return res, err
+}
+
+const actionRevert = "revert"
+
+// reverting is what a revert takes back.
+type reverting struct {
+	turn    Checkpoint
+	base    string // the tree that the changes were made to
+	leftOut []LeftOut
+}
+
+func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (reverting, error) {
+	var d Diff
+	rev := reverting{turn: c}
+	var err error
+	if rev.base, err = s.baseTree(ctx, h, &c, &d); err != nil {
+		return rev, err
+	}
+	if d.Note != "" {
+		return rev, &Error{Code: NothingToUndo, Message: "there is nothing to revert: " + d.Note, Command: "checkpoint list"}
+	}
+	changes, err := s.repo.ChangedEntries(ctx, c.Tree, rev.base)
+	if err != nil {
+		return rev, plan.AsDamaged(plan.Target{Name: d.Subject, N: c.N}, err)
+	}
+	if len(changes) == 0 {
+		return rev, &Error{Code: NothingToUndo, Message: fmt.Sprintf("there is nothing to revert: checkpoint %d changed nothing against %s", c.N, d.Against), Command: "checkpoint list"}
+	}
+	if c.Base != nil {
+		rev.leftOut, err = s.leftOutAround(ctx, h, c)
+	} else {
+		rev.leftOut, err = s.LeftOutAll(ctx, c)
+	}
+	return rev, err
+}
+
+// mergedTarget is the work tree in l without what rev takes back.
+func (s *Store) mergedTarget(ctx context.Context, l *looked, rev reverting, paths []string) (plan.Target, error) {
+	name := fmt.Sprintf("checkpoint %d", rev.turn.N)
+	merged, err := merge.Merger{Repo: s.repo, Scratch: s.dir}.Merge(ctx, merge.Trees{
+		Base: rev.turn.Tree, Ours: l.made.Tree, Theirs: rev.base, Wanted: func(path string) bool { return plan.Wanted(path, paths) },
+	})
+	if err != nil {
+		return plan.Target{}, plan.AsDamaged(plan.Target{Name: name, N: rev.turn.N}, err)
+	}
+	if len(merged.Conflicts) > 0 {
+		return plan.Target{}, &Error{
+			Code: Conflicts, Paths: merged.Conflicts,
+			Message: fmt.Sprintf("%s cannot be taken back alone, later changes are in the same places: %s", name, fail.Quoted(merged.Conflicts)),
+			Detail:  "take back the later turns first, or restore single files with --path",
+			Command: fmt.Sprintf("checkpoint diff %d", rev.turn.N),
+		}
+	}
+	return plan.Target{Tree: merged.Tree, Name: "the work tree without " + name, Head: l.head.Commit, LeftOut: rev.leftOut}, nil
+}
