@@ -309,10 +309,10 @@ func (s *Planner) checkWay(l From, p *Plan) error {
 		}
 	}
 	for _, op := range p.Ops {
-		if left := p.leftNow.At(op.Path); left != "" {
+		if path, left := p.leftNow.Over(op.Path); left != "" {
 			switch left {
 			case snapshot.TooLarge, snapshot.TooMuchNew:
-				p.Include = append(p.Include, op.Path)
+				p.Include = append(p.Include, path)
 			default:
 				blocked = append(blocked, op.Path)
 			}

@@ -53,11 +53,17 @@ func ByPath(list []LeftOut) Reasons {
 	return r
 }
 
-// At gives the reason of file, or of a folder above it; empty: there is none.
+// At gives the reason of file, or of what is above it; empty: there is none.
 func (r Reasons) At(file string) string {
+	_, reason := r.Over(file)
+	return reason
+}
+
+// Over gives the path that is left out at file or above it, and its reason.
+func (r Reasons) Over(file string) (path, reason string) {
 	for dir := file; len(r) > 0; {
 		if reason := r[dir]; reason != "" {
-			return reason
+			return dir, reason
 		}
 		i := strings.LastIndexByte(dir, '/')
 		if i < 0 {
@@ -65,5 +71,5 @@ func (r Reasons) At(file string) string {
 		}
 		dir = dir[:i]
 	}
-	return ""
+	return "", ""
 }
