@@ -31,6 +31,7 @@ type IndexEntry struct {
 	Stage        int  // 0, or 1 to 3 while in conflict
 	SkipWorktree bool // and the file is absent: git clears the flag where the file is there
 	AssumeSame   bool // git was told not to look at the file
+	IntentToAdd  bool // only from Staged
 }
 
 // UserIndex is the path of the work tree's own index.
@@ -146,11 +147,7 @@ func (r *Repo) DirtyTracked(ctx context.Context) ([]string, error) {
 
 // StagedAgainst compares the user's index with a tree.
 func (r *Repo) StagedAgainst(ctx context.Context, tree string) ([]Change, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", tree}})
-	if err != nil {
-		return nil, fmt.Errorf("compare the index with HEAD: %w", err)
-	}
-	return parseRaw(splitNUL(out))
+	return r.cachedAgainst(ctx, tree)
 }
 
 // Untracked names what is not in the index at path and not ignored; a nested

@@ -93,6 +93,7 @@ func (b *bench) compare(ctx context.Context, t fatal) snapshot.Result {
 	if diff := cmp.Diff(want.LeftOut, got.LeftOut); diff != "" {
 		t.Fatalf("other paths left out (- oracle, + scan):\n%s", diff)
 	}
+	b.checkKept(ctx, t, got)
 	return got
 }
 
@@ -218,6 +219,16 @@ func (m *mutator) operations() []operation {
 			p := filepath.Join(m.Root, m.existing())
 			if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() {
 				_ = os.Chmod(p, st.Mode()^0o111)
+			}
+		}},
+		{"other mode", func() {
+			p := filepath.Join(m.Root, m.existing())
+			if st, err := os.Lstat(p); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
+				bits := os.FileMode(rapid.SampledFrom([]int{0o600, 0o640, 0o664, 0o775, 0o711, 0o777}).Draw(m.rt, "bits"))
+				if st.IsDir() {
+					bits |= 0o700
+				}
+				_ = os.Chmod(p, bits)
 			}
 		}},
 		{"empty folder", func() { _ = os.MkdirAll(m.clear(m.path()), 0o755) }},

@@ -67,6 +67,15 @@ type LeftOut struct {
 type Result struct {
 	Tree    string
 	LeftOut []LeftOut // sorted by path
+
+	// Modes are the permission bits of what is in the tree and of the folders; nil:
+	// those on disk are not meant (core.fileMode).
+	Modes *Modes
+	// Folders are those below which nothing is in the tree, and below which no other
+	// one lies; sorted.
+	Folders []string
+	Rules   Rules
+	Index   *Index // nil: there is none that can be read
 }
 
 // ErrDiskFull says that there is no room for what would have to be stored.

@@ -10,18 +10,19 @@ import (
 	"path/filepath"
 
 	"github.com/turnback/turnback/internal/files"
+	"github.com/turnback/turnback/internal/git"
 )
 
 // The table's file: magic, format, id length, then the table, then a checksum.
 // Whatever is odd about it makes it count as lost.
 const (
 	tableMagic  = "turnback table"
-	tableFormat = 2
+	tableFormat = 3
 )
 
 func (s *Scanner) tablePath() string { return filepath.Join(s.dir, "table") }
 
-func newTable() *table { return &table{root: &node{}} }
+func newTable() *table { return &table{root: &node{}, usual: plain()} }
 
 // load reads the table; a new one where there is none that is sound.
 func (s *Scanner) load() *table {
@@ -66,6 +67,10 @@ func encode(t *table, idLen int) []byte {
 	e.b = append(e.b, t.rules[:]...)
 	e.b = append(e.b, t.modes[:]...)
 	e.text(t.tree)
+	for _, perm := range t.usual {
+		e.uint(uint64(perm))
+	}
+	e.staged(t.staged)
 	e.node(t.root)
 	return binary.LittleEndian.AppendUint32(e.b, crc32.ChecksumIEEE(e.b))
 }
@@ -88,6 +93,19 @@ func (e *encoder) flag(v bool) {
 		b = 1
 	}
 	e.b = append(e.b, b)
+}
+
+func (e *encoder) staged(list []git.IndexEntry) {
+	e.uint(uint64(len(list)))
+	for _, x := range list {
+		e.text(x.Path)
+		e.uint(uint64(x.Mode))
+		e.text(x.ID)
+		e.uint(uint64(x.Stage))
+		e.flag(x.SkipWorktree)
+		e.flag(x.AssumeSame)
+		e.flag(x.IntentToAdd)
+	}
 }
 
 func (e *encoder) node(n *node) {
@@ -146,6 +164,10 @@ func decode(data []byte, idLen int) (*table, error) {
 	copy(t.rules[:], d.take(len(t.rules)))
 	copy(t.modes[:], d.take(len(t.modes)))
 	t.tree = d.text()
+	for i := range t.usual {
+		t.usual[i] = uint32(d.uint()) & permBits
+	}
+	t.staged = d.staged()
 	t.root = d.node(nil, "")
 	if d.bad || len(d.b) != 0 {
 		return nil, errTable
@@ -199,6 +221,19 @@ func (d *decoder) oid() oid {
 
 func (d *decoder) stat() stat {
 	return stat{mtime: d.int(), ctime: d.int(), size: d.int(), ino: d.uint(), mode: uint32(d.uint())}
+}
+
+func (d *decoder) staged() []git.IndexEntry {
+	var list []git.IndexEntry
+	for range d.uint() {
+		if d.bad {
+			return nil
+		}
+		x := git.IndexEntry{Entry: git.Entry{Path: d.text(), Mode: uint32(d.uint()), ID: d.text()}, Stage: int(d.uint())}
+		x.SkipWorktree, x.AssumeSame, x.IntentToAdd = d.flag(), d.flag(), d.flag()
+		list = append(list, x)
+	}
+	return list
 }
 
 func (d *decoder) node(parent *node, name string) *node {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,9 @@ type table struct {
 	rules digest   // of the ignore rules outside the tree
 	modes digest   // of the settings that say what a file on disk means; zero: none yet
 	tree  string   // what the last Make returned; empty: none; unheld: it failed
+	usual usual    // the permission bits that most had
+	// staged are the entries of that index that are not those of HEAD.
+	staged []git.IndexEntry
 }
 
 // digest is of settings.
@@ -109,7 +113,14 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		return snapshot.Result{}, err
 	}
 	s.table.tree = tree
-	return snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(p.left)}, nil
+	res := snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content}
+	if p.outside.fileMode {
+		res.Modes = p.modes()
+	}
+	if !s.indexBroken {
+		res.Index = &snapshot.Index{Entries: s.table.staged, Blobs: s.stagedBlobs()}
+	}
+	return res, nil
 }
 
 // look walks the disk; a second time when ignore rules turn out to differ from
@@ -121,6 +132,7 @@ func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 	if err := errors.Join(walkErr, err); err != nil {
 		return nil, err
 	}
+	p.outside = out
 	newModes := s.table.setModes(out.modes)
 	if p.newRules || newModes || out.rules != s.table.rules {
 		s.table.forgetVerdicts()
@@ -128,12 +140,14 @@ func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 		if p, err = s.walkAll(ctx, r); err != nil {
 			return nil, err
 		}
+		p.outside = out
 	}
 	return p, p.judge()
 }
 
 func (s *Scanner) walkAll(ctx context.Context, r snapshot.Request) (*pass, error) {
 	p := &pass{s: s, ctx: ctx, began: s.now().UnixNano(), limits: r.Limits, include: r.Include}
+	p.kept.usual = s.table.usual
 	return p, p.walk([]*node{s.table.root})
 }
 
@@ -165,20 +179,36 @@ func (s *Scanner) syncTracked(ctx context.Context, head git.Head) error {
 	if key == s.table.index && !young {
 		return nil
 	}
-	entries, broken, err := s.repo.TrackedEntries(ctx, head)
+	entries, staged, broken, err := s.readIndex(ctx, head)
 	if err != nil {
 		return err
 	}
-	s.indexBroken = broken != nil
+	s.indexBroken = broken
 	if err := s.asInHead(ctx, head, entries); err != nil {
 		return err
 	}
 	s.table.root.setTracked(entries)
-	s.table.index = key
-	if young {
+	s.table.index, s.table.staged = key, staged
+	if young || broken {
 		s.table.index = indexKey{}
 	}
 	return nil
+}
+
+// readIndex reads what is tracked, and what of it differs from HEAD. An index that
+// is absent or cannot be read is broken: then HEAD says what is tracked.
+func (s *Scanner) readIndex(ctx context.Context, head git.Head) (entries, staged []git.IndexEntry, broken bool, err error) {
+	differ := make(chan func() (git.Staged, error), 1)
+	go func() {
+		d, err := s.repo.Staged(ctx, head.Tree)
+		differ <- func() (git.Staged, error) { return d, err }
+	}()
+	entries, noIndex, err := s.repo.TrackedEntries(ctx, head)
+	d, stagedErr := (<-differ)()
+	if err != nil || noIndex != nil {
+		return entries, nil, noIndex != nil, err
+	}
+	return entries, d.Of(entries), false, stagedErr
 }
 
 // asInHead gives absent skip-worktree entries what HEAD has for them.
@@ -204,8 +234,10 @@ func (s *Scanner) asInHead(ctx context.Context, head git.Head, entries []git.Ind
 
 // outside is what lives outside the tree and has a say in what is in it.
 type outside struct {
-	rules digest // decides about ignored files
-	modes digest // decides about what is stored of a file
+	rules    digest // decides about ignored files
+	modes    digest // decides about what is stored of a file
+	content  snapshot.Rules
+	fileMode bool // core.fileMode
 }
 
 // readSettings starts reading what lives outside the tree; the result gives it.
@@ -238,16 +270,24 @@ func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
 	if !named {
 		excludes = s.defaultExcludes()
 	}
-	for _, path := range []string{filepath.Join(s.repo.CommonDir, "info", "exclude"), s.excludesPath(ctx, excludes)} {
-		data, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			data = []byte(err.Error())
-		}
-		fmt.Fprintf(h, "%q %d\n", path, len(data))
-		h.Write(data)
-	}
+	out.content.IgnoreCase = git.Bool(set, "core.ignorecase", false)
+	out.fileMode = git.Bool(set, "core.filemode", true)
+	out.content.Exclude = addRules(h, filepath.Join(s.repo.CommonDir, "info", "exclude"))
+	out.content.Global = addRules(h, s.excludesPath(ctx, excludes))
 	h.Sum(out.rules[:0])
 	return out, nil
+}
+
+// addRules adds the ignore file at path to h and returns its content; none where
+// it is absent or cannot be read.
+func addRules(h io.Writer, path string) []byte {
+	data, err := os.ReadFile(path)
+	said := data
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		data, said = nil, []byte(err.Error())
+	}
+	fmt.Fprintf(h, "%q %d\n%s", path, len(said), said)
+	return data
 }
 
 func sumOf(set map[string]string, keys ...string) (sum digest) {

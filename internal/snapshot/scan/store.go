@@ -258,6 +258,10 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 	if st != w.stat {
 		e.clear(fClean)
 		w.stat, w.kind = st, k
+		if k == regular {
+			e.stat = st
+			p.notePerm(w.at, e, w.path)
+		}
 		return k == regular || k == link
 	}
 	p.settle(e, st, began)

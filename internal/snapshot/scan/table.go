@@ -98,6 +98,20 @@ func (n *node) find(name string) *entry {
 	return &n.entries[i]
 }
 
+// lookup gives the entry at a path below n, or nil.
+func (n *node) lookup(path string) *entry {
+	for {
+		first, rest, more := strings.Cut(path, "/")
+		e := n.find(first)
+		if e == nil || !more {
+			return e
+		}
+		if n, path = e.dir, rest; n == nil {
+			return nil
+		}
+	}
+}
+
 // get gives the entry of name, made if need be. Pointers to entries of n that
 // were taken before are void afterwards.
 func (n *node) get(name string) *entry {

@@ -35,6 +35,8 @@ type pass struct {
 	over     []snapshot.Candidate // untracked and past the limit for one file
 	left     []snapshot.LeftOut
 	newRules bool // an ignore file differs from what earlier verdicts rest on
+	kept     kept
+	outside  outside
 }
 
 // place is an entry of a directory, found again by name.
@@ -164,6 +166,7 @@ func (w walker) dir(n *node, path string, st stat) error {
 	for i := range list {
 		w.present(n, n.find(list[i].name), &list[i], path)
 	}
+	w.noteFolder(n, path, st.mode)
 	for i := range n.entries {
 		if e := &n.entries[i]; e.kind == directory && w.descends(e) {
 			if err := w.spawn(n.below(e), join(path, e.name), e.stat); err != nil {
@@ -412,6 +415,9 @@ func (p *pass) candidate(n *node, e *entry, path string) {
 			p.mu.Unlock()
 			return
 		}
+	}
+	if e.kind == regular {
+		p.notePerm(n, e, path)
 	}
 	if e.has(fClean) && e.has(fInTree) {
 		return
