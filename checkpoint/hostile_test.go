@@ -49,6 +49,11 @@ func TestMalformedMetadataIsDamagedAndListed(t *testing.T) {
 		"repeated trailer": func(m string) string { return m + "Turnback-N: 1\n" },
 		"other number":     func(m string) string { return strings.Replace(m, "Turnback-N: 1", "Turnback-N: 2", 1) },
 		"unknown version":  func(m string) string { return strings.Replace(m, "Turnback-Format: 1", "Turnback-Format: 9", 1) },
+		"turn below zero":  replaced("Turn", "-1"),
+		"turn beyond all":  replaced("Turn", "9223372036854775807"),
+		"count below zero": func(m string) string { return m + "Turnback-Left-Out-Count: -1\n" },
+		"parent twice":     replaced("Parents", "head head"),
+		"no base":          replaced("Base-Tree", "main"),
 		"unknown kind":     func(m string) string { return strings.Replace(m, "Turnback-Kind: turn", "Turnback-Kind: x", 1) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -271,8 +271,8 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 		if l.Held, err = record.Read(ctx, s.repo, c.Pane.ID); err != nil {
 			return err
 		}
-		if strings.HasSuffix(git.LockedRef(last), c.Ref+".lock") {
-			l.Pane.HighestN = max(l.Pane.HighestN, taken) // somebody has that number, or its lock was left behind
+		if git.BlamesRef(last, c.Ref) {
+			l.Pane.HighestN = max(l.Pane.HighestN, taken) // somebody has that number, its lock was left behind, or its ref is broken
 		}
 		failed = last
 	}

@@ -88,7 +88,7 @@ func ParseRef(name string) (pane string, n int, ok bool) {
 	}
 	pane, num, ok := strings.Cut(rest, "/")
 	n, err := strconv.Atoi(num)
-	return pane, n, ok && err == nil && n > 0
+	return pane, n, ok && err == nil && n > 0 && n <= maxNumber && name == CheckpointRef(pane, n)
 }
 
 // readCheckpoint reads what a ref holds. What cannot be read makes the result
@@ -96,8 +96,7 @@ func ParseRef(name string) (pane string, n int, ok bool) {
 func readCheckpoint(ref git.Ref) Checkpoint {
 	pane, n, _ := ParseRef(ref.Name)
 	c := Checkpoint{N: n, Ref: ref.Name, Commit: ref.Commit, Tree: ref.Tree, Pane: Pane{ID: pane}}
-	if ref.Tree == "" {
-		c.Damaged = fmt.Sprintf("its commit %s is missing", ref.Commit)
+	if c.Damaged = noCommit(ref); c.Damaged != "" {
 		return c
 	}
 	t, err := trailers.Parse(ref.Message)
@@ -110,26 +109,62 @@ func readCheckpoint(ref git.Ref) Checkpoint {
 	return c
 }
 
-func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
-	number := func(name string) int {
-		n, err := strconv.Atoi(t.Get(name))
-		if err != nil {
-			return 0
-		}
-		return n
+// noCommit says why what a ref holds can be no commit of ours; empty: it can.
+func noCommit(ref git.Ref) string {
+	switch {
+	case ref.Type == "":
+		return fmt.Sprintf("its commit %s is missing", ref.Commit)
+	case ref.Symref != "":
+		return fmt.Sprintf("its ref stands for another, %.200s", ref.Symref)
+	case ref.Type != "commit":
+		return fmt.Sprintf("its ref holds a %s, not a commit", ref.Type)
 	}
-	if number("N") != c.N || t.Get("Pane") != c.Pane.ID {
-		return fmt.Errorf("%w: it says it is checkpoint %d of pane %.40q", trailers.ErrMalformed, number("N"), t.Get("Pane"))
+	return ""
+}
+
+// checkID refuses what is no object id like that of a ref's commit: ids are
+// given to git.
+func checkID(ref git.Ref, name, id string) error {
+	if id == "" || len(id) == len(ref.Commit) && strings.Trim(id, "0123456789abcdef") == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %.80q is no object id", trailers.ErrMalformed, name, id)
+}
+
+// checkIDs is checkID for the values of trailers.
+func checkIDs(ref git.Ref, t *trailers.Set, names ...string) error {
+	for _, name := range names {
+		if err := checkID(ref, name, t.Get(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
+	numbers := map[string]int{}
+	for _, name := range []string{"N", "Turn", "Base-Number", "Left-Out-Count"} {
+		n, err := number(t, name)
+		if err != nil {
+			return err
+		}
+		numbers[name] = n
+	}
+	if numbers["N"] != c.N || t.Get("Pane") != c.Pane.ID {
+		return fmt.Errorf("%w: it says it is checkpoint %d of pane %.40q", trailers.ErrMalformed, numbers["N"], t.Get("Pane"))
+	}
+	if err := checkIDs(ref, t, "Head", "Base-Head", "Base-Tree"); err != nil {
+		return err
 	}
 	c.Kind = Kind(t.Get("Kind"))
 	if !slices.Contains([]Kind{KindTurn, KindStart, KindSafety, KindManual, KindConversation}, c.Kind) {
 		return fmt.Errorf("%w: kind %.40q is not known", trailers.ErrMalformed, c.Kind)
 	}
 	c.Pane.Window, c.Pane.Session = t.Get("Window"), t.Get("Session")
-	c.Turn, c.State, c.Label = number("Turn"), t.Get("State"), t.Get("Label")
+	c.Turn, c.State, c.Label = numbers["Turn"], t.Get("State"), t.Get("Label")
 	c.Worktree, c.Head, c.Branch = t.Get("Worktree"), t.Get("Head"), t.Get("Branch")
 	if tree := t.Get("Base-Tree"); tree != "" {
-		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Number: number("Base-Number"), Name: t.Get("Base-Name")}
+		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Number: numbers["Base-Number"], Name: t.Get("Base-Name")}
 	}
 	at, err := time.Parse(time.RFC3339Nano, t.Get("Time"))
 	if err != nil {
@@ -138,7 +173,7 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	c.At = at
 	c.Agent, c.AgentSession, c.Transcript = t.Get("Agent"), t.Get("Agent-Session"), t.Get("Transcript")
 	c.Late = t.Get("Late") == "true"
-	c.LeftOutCount = number("Left-Out-Count")
+	c.LeftOutCount = numbers["Left-Out-Count"]
 	items, err := t.List("Left-Out", 2)
 	if err != nil {
 		return err
@@ -146,23 +181,47 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	for _, f := range items {
 		c.LeftOut = append(c.LeftOut, LeftOut{Reason: f[0], Path: f[1]})
 	}
-	roles := strings.Fields(t.Get("Parents"))
-	if len(roles) != len(ref.Parents) {
-		return fmt.Errorf("%w: %d parents, %d named", trailers.ErrMalformed, len(ref.Parents), len(roles))
+	return c.setParents(strings.Fields(t.Get("Parents")), ref.Parents)
+}
+
+// setParents notes what the parents are, each in its role.
+func (c *Checkpoint) setParents(roles, parents []string) error {
+	if len(roles) != len(parents) {
+		return fmt.Errorf("%w: %d parents, %d named", trailers.ErrMalformed, len(parents), len(roles))
 	}
 	for i, role := range roles {
+		if slices.Contains(roles[:i], role) {
+			return fmt.Errorf("%w: two parents are %.40q", trailers.ErrMalformed, role)
+		}
 		switch role {
 		case RoleHead:
-			if ref.Parents[i] != c.Head {
-				return fmt.Errorf("%w: its first parent is not the HEAD it names", trailers.ErrMalformed)
+			if parents[i] != c.Head {
+				return fmt.Errorf("%w: its parent head is not the HEAD it names", trailers.ErrMalformed)
 			}
 		case RoleBeside:
-			c.Beside = ref.Parents[i]
+			c.Beside = parents[i]
 		case RoleBase:
-			c.BaseCommit = ref.Parents[i]
+			c.BaseCommit = parents[i]
 		}
 	}
 	return nil
+}
+
+// maxNumber is the highest number that a checkpoint or a turn may have: there is
+// room to count on from whatever a ref says.
+const maxNumber = 1_000_000_000
+
+// number reads a trailer that counts something; 0: there is none.
+func number(t *trailers.Set, name string) (int, error) {
+	text := t.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > maxNumber {
+		return 0, fmt.Errorf("%w: %s %.40q", trailers.ErrMalformed, name, text)
+	}
+	return n, nil
 }
 
 // PaneState is what the ref of a pane holds.
@@ -219,37 +278,65 @@ func (p *PaneState) Message() string {
 	return t.Message("pane " + p.ID)
 }
 
+// readPane reads what the ref of a pane holds. With an error, the state is that
+// of a pane of which nothing is known.
 func readPane(ref git.Ref) (PaneState, error) {
 	p := PaneState{Commit: ref.Commit, Pane: Pane{ID: strings.TrimPrefix(ref.Name, PanesRoot)}}
+	unknown := p
+	if why := noCommit(ref); why != "" {
+		return unknown, fmt.Errorf("%w: %s", trailers.ErrMalformed, why)
+	}
 	t, err := trailers.Parse(ref.Message)
+	if err == nil {
+		err = p.fill(t, ref)
+	}
 	if err != nil {
-		return p, err
+		return unknown, err
+	}
+	return p, nil
+}
+
+func (p *PaneState) fill(t *trailers.Set, ref git.Ref) error {
+	if id := t.Get("Pane"); id != p.ID {
+		return fmt.Errorf("%w: it says it is pane %.40q", trailers.ErrMalformed, id)
+	}
+	if err := checkIDs(ref, t, "Restored-Tree", "Held-Tree"); err != nil {
+		return err
 	}
 	p.Window, p.Session, p.Key, p.Worktree = t.Get("Window"), t.Get("Session"), t.Get("Key"), t.Get("Worktree")
-	p.HighestN, _ = strconv.Atoi(t.Get("Highest-N"))
-	p.HighestTurn, _ = strconv.Atoi(t.Get("Highest-Turn"))
+	for name, to := range map[string]*int{"Highest-N": &p.HighestN, "Highest-Turn": &p.HighestTurn, "Restored-N": &p.RestoredN} {
+		n, err := number(t, name)
+		if err != nil {
+			return err
+		}
+		*to = n
+	}
 	p.Restored = t.Get("Restored-Tree")
 	if len(ref.Parents) == 1 {
 		p.BaseCommit, p.BaseTree = ref.Parents[0], t.Get("Held-Tree")
 	}
-	p.RestoredN, _ = strconv.Atoi(t.Get("Restored-N"))
 	items, err := t.List("Undone", 3)
 	if err != nil {
-		return p, err
+		return err
 	}
 	for _, f := range items {
 		u := Undone{Left: f[2]}
+		if u.Left != "-" {
+			if err := checkID(ref, "Undone", u.Left); err != nil {
+				return err
+			}
+		}
 		u.Turn, _ = strconv.Atoi(f[0])
 		u.N, _ = strconv.Atoi(f[1])
 		p.Undone = append(p.Undone, u)
 	}
 	if items, err = t.List("Not-Saved", 3); err != nil {
-		return p, err
+		return err
 	}
 	for _, f := range items {
 		turn, _ := strconv.Atoi(f[0])
 		sec, _ := strconv.ParseInt(f[1], 10, 64)
 		p.NotSaved = append(p.NotSaved, NotSaved{Turn: turn, At: time.Unix(sec, 0).UTC(), Reason: f[2]})
 	}
-	return p, nil
+	return nil
 }

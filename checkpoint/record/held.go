@@ -43,10 +43,7 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 	for _, ref := range list {
 		h.Extra[ref.Name] = ref.Commit
 		if strings.HasPrefix(ref.Name, PanesRoot) {
-			p, err := readPane(ref)
-			if err != nil && pane != "" && p.ID == pane {
-				p.HighestN, p.HighestTurn = 0, 0 // counted again from the checkpoints
-			}
+			p, _ := readPane(ref) // without any, numbers are counted again from the checkpoints
 			h.Panes = append(h.Panes, p)
 			if p.ID == pane {
 				h.Pane = p

@@ -13,7 +13,9 @@ import (
 // Ref is a reference to a commit, with the commit's parts.
 type Ref struct {
 	Name    string
-	Commit  string
+	Commit  string // or whatever object it is that the ref holds
+	Type    string // of the object: "commit"; empty: it is missing
+	Symref  string // the ref that this one stands for; empty: it is no symbolic ref
 	Tree    string
 	Parents []string
 	Message string
@@ -23,24 +25,26 @@ type Ref struct {
 // name, in one git process. A ref whose object is missing makes the whole call
 // fail; see RefNames.
 func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
-	const format = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
+	const format = "%(refname)%00%(objectname)%00%(objecttype)%00%(symref)%00%(tree)%00%(parent)%00%(contents)%00"
 	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=" + format}, prefixes...)})
 	if err != nil {
 		return nil, fmt.Errorf("read refs: %w", err)
 	}
 	var refs []Ref
 	for len(out) > 0 {
-		f := bytes.SplitN(out, []byte{0}, 5)
-		if len(f) != 5 {
+		f := bytes.SplitN(out, []byte{0}, 7)
+		if len(f) != 7 {
 			return nil, fmt.Errorf("read refs: unexpected answer %.80q", out)
 		}
-		end := bytes.Index(f[4], []byte("\x00\n"))
+		end := bytes.Index(f[6], []byte("\x00\n"))
 		if end < 0 {
-			return nil, fmt.Errorf("read refs: unexpected answer %.80q", f[4])
+			return nil, fmt.Errorf("read refs: unexpected answer %.80q", f[6])
 		}
-		ref := Ref{Name: string(f[0]), Commit: string(f[1]), Tree: string(f[2]), Parents: strings.Fields(string(f[3])), Message: string(f[4][:end])}
-		refs = append(refs, ref)
-		out = f[4][end+2:]
+		refs = append(refs, Ref{
+			Name: string(f[0]), Commit: string(f[1]), Type: string(f[2]), Symref: string(f[3]),
+			Tree: string(f[4]), Parents: strings.Fields(string(f[5])), Message: string(f[6][:end]),
+		})
+		out = f[6][end+2:]
 	}
 	return refs, nil
 }
@@ -105,11 +109,13 @@ type RefChange struct {
 // ErrRefMoved says that a ref was not as the transaction expected.
 var ErrRefMoved = errors.New("ref has moved")
 
-// UpdateRefs carries out changes in one transaction: all or none.
+// UpdateRefs carries out changes in one transaction: all or none. A symbolic ref
+// is changed itself, never the ref that it stands for.
 func (r *Repo) UpdateRefs(ctx context.Context, changes []RefChange) error {
 	var b bytes.Buffer
 	b.WriteString("start\x00")
 	for _, c := range changes {
+		b.WriteString("option no-deref\x00")
 		switch {
 		case c.New == "":
 			fmt.Fprintf(&b, "delete %s\x00%s\x00", c.Name, c.Old)
@@ -147,6 +153,13 @@ func LockedRef(err error) string {
 		return path + ".lock"
 	}
 	return ""
+}
+
+// BlamesRef tells whether err's transaction failed because of the ref name: it
+// is there, is locked, or cannot be read.
+func BlamesRef(err error, name string) bool {
+	var e *Error
+	return errors.As(err, &e) && (strings.Contains(e.Stderr, "'"+name+"'") || strings.HasSuffix(LockedRef(err), name+".lock"))
 }
 
 // Branch creates refs/heads/name at commit; the name must be valid and new.
