@@ -42,7 +42,7 @@ func (s *Store) Finish(ctx context.Context, r FinishRequest) (RestoreResult, err
 
 func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) (RestoreResult, error) {
 	res := RestoreResult{N: j.N, Turn: j.Turn}
-	looking, err := plan.LookingRun(ctx, s.repo)
+	looking, err := plan.LookingRun(ctx, s.repo, s.trusted)
 	if err != nil {
 		return res, err
 	}

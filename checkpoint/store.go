@@ -30,6 +30,9 @@ type Options struct {
 	// AllowHome allows a work tree at the home directory or at the root of the
 	// file system.
 	AllowHome bool
+	// Trust remembers which programs of a repository's own configuration may run;
+	// nil: only those of the system's and the user's configuration do.
+	Trust TrustBook
 }
 
 // Limits bound what is saved and kept.
@@ -53,6 +56,7 @@ type Store struct {
 	maker   snapshot.Maker
 	table   *scan.Scanner
 	planner plan.Planner
+	trust   TrustBook // may be nil
 
 	mu    sync.Mutex
 	empty string // the empty tree's id, once asked for
@@ -83,9 +87,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.table = scan.New(scan.Options{Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }})
+	s.trust = o.Trust
+	s.table = scan.New(scan.Options{
+		Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }, Trusted: s.trusted,
+	})
 	s.maker = s.table
-	s.planner = plan.Planner{Repo: repo, Dir: s.dir}
+	s.planner = plan.Planner{Repo: repo, Dir: s.dir, Trusted: s.trusted}
 	return s, nil
 }
 

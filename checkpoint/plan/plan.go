@@ -37,6 +37,10 @@ type Target struct {
 type Planner struct {
 	Repo *git.Repo
 	Dir  string // a folder of our own, for files that git needs meanwhile
+
+	// Trusted tells whether a filter that the repository's own configuration
+	// defines may run; nil: none may.
+	Trusted func(git.Driver) bool
 }
 
 // Plan is what going from the work tree to a target means.
@@ -99,7 +103,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 // expected there.
 func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 	var err error
-	if p.Run, err = LookingRun(ctx, s.Repo); err != nil {
+	if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
 		return err
 	}
 	var kept []restore.Op
@@ -353,13 +357,15 @@ func wouldOverwrite(paths []string, detail string) error {
 	}
 }
 
-// LookingRun makes a run that can only look at the work tree.
-func LookingRun(ctx context.Context, repo *git.Repo) (*restore.Run, error) {
-	settings, err := repo.Settings(ctx, `^core\.filemode$`)
+// LookingRun makes a run that can only look at the work tree; trusted is as in
+// Planner.
+func LookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, error) {
+	config, err := repo.Config(ctx, git.FilterPattern+`|^core\.filemode$`)
 	if err != nil {
 		return nil, err
 	}
 	return &restore.Run{
-		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo, FileMode: git.Bool(settings, "core.filemode", true),
+		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(config.Filters(trusted)),
+		FileMode: git.Bool(config.Map(), "core.filemode", true),
 	}, nil
 }

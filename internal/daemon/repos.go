@@ -15,6 +15,7 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/trust"
 	"github.com/turnback/turnback/internal/turns"
 )
 
@@ -24,6 +25,7 @@ type repos struct {
 	environ []string
 	config  func() config.Config
 	now     func() time.Time
+	trust   trust.Book // of the person whose environment it is
 
 	gitMu sync.Mutex // held while git is looked for
 	git   *git.Git   // nil: none was found yet; it is looked for again at each use
@@ -40,7 +42,11 @@ type openStore struct {
 }
 
 func newRepos(environ []string, settings func() config.Config, now func() time.Time) *repos {
-	return &repos{environ: environ, config: settings, now: now, stores: map[string]openStore{}}
+	r := &repos{environ: environ, config: settings, now: now, stores: map[string]openStore{}}
+	if dir, err := StateDir(Getenv(environ)); err == nil {
+		r.trust = trust.Open(filepath.Join(dir, "trust"))
+	}
+	return r
 }
 
 // program is the git that is used: the one found first, as long as this process
@@ -113,7 +119,7 @@ func (r *repos) open(ctx context.Context, dir string) (*checkpoint.Store, error)
 		return nil, gitMissing(err)
 	}
 	s, err := checkpoint.Open(ctx, checkpoint.Options{
-		Dir: dir, Env: r.environ, Git: g, Limits: r.limits, Now: r.now, AllowHome: allowHome,
+		Dir: dir, Env: r.environ, Git: g, Limits: r.limits, Now: r.now, AllowHome: allowHome, Trust: r.trust,
 	})
 	if err != nil {
 		return nil, err

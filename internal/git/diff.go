@@ -189,9 +189,7 @@ func (r *Repo) Ignored(ctx context.Context, root string, paths []string) (map[st
 		dir: r.Worktree, stdin: strings.NewReader(list), env: []string{"GIT_LITERAL_PATHSPECS=0"},
 		args: []string{"check-ignore", "--no-index", "-z", "-v", "-n", "--stdin"},
 	}
-	if root != "" {
-		c.dir, c.env = root, append(c.env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+root, "GIT_COMMON_DIR="+r.CommonDir)
-	}
+	r.at(&c, root)
 	out, err := r.git.output(ctx, c)
 	if err != nil && !exitedWith(err, 1) {
 		return nil, fmt.Errorf("ask for ignored files: %w", err)

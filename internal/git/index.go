@@ -134,17 +134,6 @@ func (r *Repo) HasPath(ctx context.Context, tree, path string) (bool, error) {
 	return len(out) > 0, nil
 }
 
-// DirtyTracked names the tracked paths that differ from the user's index by
-// their stat data or content. Paths that git was told not to look at are not
-// among them. The user's index is not written.
-func (r *Repo) DirtyTracked(ctx context.Context) ([]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"diff-files", "--name-only", "--ignore-submodules=all", "-z"}})
-	if err != nil {
-		return nil, fmt.Errorf("compare with the index: %w", err)
-	}
-	return splitNUL(out), nil
-}
-
 // StagedAgainst compares the user's index with a tree.
 func (r *Repo) StagedAgainst(ctx context.Context, tree string) ([]Change, error) {
 	return r.cachedAgainst(ctx, tree)
@@ -169,19 +158,6 @@ func (r *Repo) SetIndexEntries(ctx context.Context, path string, entries []Entry
 	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: strings.NewReader(b.String()), args: []string{"update-index", "-z", "--index-info"}}, nil)
 	if err != nil {
 		return fmt.Errorf("fill a private index: %w", err)
-	}
-	return nil
-}
-
-// AddToIndex takes paths into the index at path as they are on disk, storing
-// their content with git's own conversions; an absent file leaves the index.
-// The user's index is never given here.
-func (r *Repo) AddToIndex(ctx context.Context, path string, paths []string) error {
-	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: strings.NewReader(joinNUL(paths)), args: []string{
-		"update-index", "--add", "--remove", "--replace", "-z", "--stdin",
-	}}, nil)
-	if err != nil {
-		return fmt.Errorf("store changed files: %w", err)
 	}
 	return nil
 }

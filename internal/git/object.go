@@ -67,16 +67,6 @@ func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	return id, nil
 }
 
-// HashLikePath gives the id that content would have as the file path, with
-// git's own conversions, without storing it.
-func (r *Repo) HashLikePath(ctx context.Context, path string, content io.Reader) (string, error) {
-	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: content, args: []string{"hash-object", "--stdin", "--path=" + path}})
-	if err != nil {
-		return "", fmt.Errorf("hash %q: %w", path, err)
-	}
-	return id, nil
-}
-
 // Parents lists the parents of a commit.
 func (r *Repo) Parents(ctx context.Context, commit string) ([]string, error) {
 	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", commit + "^@"}})

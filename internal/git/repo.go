@@ -107,69 +107,6 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	return Head{Branch: branch}, nil
 }
 
-// Settings reads those of keys that any config file sets, lower-case names.
-func (r *Repo) Settings(ctx context.Context, pattern string) (map[string]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--get-regexp", pattern}})
-	if err != nil && !exitedWith(err, 1) {
-		return nil, fmt.Errorf("read config: %w", err)
-	}
-	set := map[string]string{}
-	for _, kv := range splitNUL(out) {
-		k, v, ok := strings.Cut(kv, "\n")
-		if !ok {
-			v = "true"
-		}
-		set[strings.ToLower(k)] = v
-	}
-	return set, nil
-}
-
-// PathSetting reads a setting that is a path, with "~", "~name" and "%(prefix)"
-// put in by git.
-func (r *Repo) PathSetting(ctx context.Context, key string) (string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--type=path", "--get", key}})
-	if err != nil {
-		return "", fmt.Errorf("read config: %w", err)
-	}
-	return strings.TrimSuffix(string(out), "\x00"), nil
-}
-
-// Bool reads a setting as git does: whether it is on. Of a setting that is not
-// there, or makes no sense, it is what unset says.
-func Bool(settings map[string]string, key string, unset bool) bool {
-	value, there := settings[key]
-	switch strings.ToLower(value) {
-	case "true", "yes", "on", "1":
-		return true
-	case "false", "no", "off", "0":
-		return false
-	case "":
-		return unset && !there
-	}
-	return unset
-}
-
-// OutsideSettings is Settings without what the repository's own config files
-// set: those may have come with it.
-func (r *Repo) OutsideSettings(ctx context.Context, pattern string) (map[string]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--show-scope", "--get-regexp", pattern}})
-	if err != nil && !exitedWith(err, 1) {
-		return nil, fmt.Errorf("read config: %w", err)
-	}
-	set := map[string]string{}
-	records := splitNUL(out)
-	for i := 0; i+1 < len(records); i += 2 {
-		k, v, ok := strings.Cut(records[i+1], "\n")
-		if !ok {
-			v = "true"
-		}
-		if scope := records[i]; scope == "system" || scope == "global" {
-			set[strings.ToLower(k)] = v
-		}
-	}
-	return set, nil
-}
-
 // splitNUL splits NUL-terminated records.
 func splitNUL(b []byte) []string {
 	s := strings.TrimSuffix(string(b), "\x00")

@@ -27,7 +27,10 @@ type bench struct {
 	dir    string
 	limits snapshot.Limits
 	clock  func() time.Time
+	trust  map[git.Driver]bool
 }
+
+func (b *bench) trusted(d git.Driver) bool { return b.trust[d] }
 
 func newBench(t testing.TB, r *gittest.Repo) *bench {
 	t.Helper()
@@ -56,7 +59,7 @@ func (b *bench) newScan() *scan.Scanner {
 		}
 		return ""
 	}
-	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: b.clock, Env: env})
+	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: b.clock, Env: env, Trusted: b.trusted})
 }
 
 func (b *bench) request(ctx context.Context, t fatal) snapshot.Request {
@@ -76,7 +79,7 @@ type fatal interface {
 func (b *bench) compare(ctx context.Context, t fatal) snapshot.Result {
 	t.Helper()
 	req := b.request(ctx, t)
-	want, err := fresh.New(b.repo, b.dir).Make(ctx, req)
+	want, err := fresh.New(b.repo, b.dir, b.trusted).Make(ctx, req)
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}

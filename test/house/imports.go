@@ -24,7 +24,7 @@ func floors() [][]string {
 		{"turns"},
 		{"wire"},
 		{"checkpoint"},
-		{"snapshot", "restore", "registry", "agents"},
+		{"snapshot", "restore", "registry", "agents", "trust"},
 		{"git", "agentstate", "config", "terminal", "api"},
 		{"xec", "nearest", "files", "label", "trailers", "patch", "shell"},
 	}

@@ -19,20 +19,25 @@ import (
 
 // Maker implements snapshot.Maker.
 type Maker struct {
-	repo *git.Repo
-	dir  string
+	repo    *git.Repo
+	dir     string
+	trusted func(git.Driver) bool
 }
 
 var _ snapshot.Maker = (*Maker)(nil)
 
-// New makes a Maker; dir is an existing folder of our own for its index.
-func New(repo *git.Repo, dir string) *Maker { return &Maker{repo: repo, dir: dir} }
+// New makes a Maker; dir is an existing folder of our own for its index. Filters
+// of the repository's own configuration run when trusted says so; it may be nil.
+func New(repo *git.Repo, dir string, trusted func(git.Driver) bool) *Maker {
+	return &Maker{repo: repo, dir: dir, trusted: trusted}
+}
 
 // making is one Make.
 type making struct {
 	*Maker
 	ctx   context.Context
 	index string
+	gate  snapshot.Gate
 	left  []snapshot.LeftOut
 	add   []string
 
@@ -49,6 +54,9 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	k := &making{Maker: m, ctx: ctx, index: filepath.Join(dir, "index"), listing: filepath.Join(dir, "listing")}
+	if err := k.readConfig(); err != nil {
+		return snapshot.Result{}, err
+	}
 	tracked, err := k.tracked(r.Head)
 	if err != nil {
 		return snapshot.Result{}, err
@@ -58,6 +66,9 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 		return snapshot.Result{}, err
 	}
 	k.add = append(k.add, untracked...)
+	if err := k.throughGate(tracked); err != nil {
+		return snapshot.Result{}, err
+	}
 	if err := k.takeIn(); err != nil {
 		return snapshot.Result{}, err
 	}
@@ -68,9 +79,52 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 	return snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(k.left)}, nil
 }
 
+// readConfig reads which filters may run.
+func (k *making) readConfig() error {
+	c, err := k.repo.Config(k.ctx, git.FilterPattern+`|^core\.filemode$`)
+	k.gate = snapshot.Gate{Repo: k.repo, Filters: c.Filters(k.trusted), FileMode: git.Bool(c.Map(), "core.filemode", true)}
+	return err
+}
+
+// throughGate takes the files out of those to add that may not be stored.
+func (k *making) throughGate(tracked map[string]git.IndexEntry) error {
+	var files []snapshot.Guarded
+	for _, path := range k.add {
+		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))
+		if err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		f := snapshot.Guarded{Path: path, Perm: st.Mode().Perm(), Size: st.Size()}
+		if e, ok := tracked[path]; ok && e.Stage == 0 {
+			f.Index, f.Blind = e.Entry, e.AssumeSame
+		}
+		files = append(files, f)
+	}
+	verdicts, err := k.gate.Judge(k.ctx, files)
+	if err != nil {
+		return err
+	}
+	var same []git.Entry
+	kept := k.add[:0]
+	for _, path := range k.add {
+		v, named := verdicts[path]
+		switch {
+		case !named || v.Filter != "":
+			kept = append(kept, path)
+		case v.LeftOut():
+			k.leave(path, snapshot.Filter)
+		default:
+			same = append(same, v.Same)
+		}
+	}
+	k.add = kept
+	return k.fill(k.index, same)
+}
+
 // takeIn takes the files to add into the index; one by one where git refuses.
 func (k *making) takeIn() error {
-	err := k.repo.AddToIndex(k.ctx, k.index, k.add)
+	content := k.repo.Through(k.gate.Filters)
+	err := content.AddToIndex(k.ctx, k.index, k.add)
 	if err == nil {
 		return nil
 	}
@@ -78,7 +132,7 @@ func (k *making) takeIn() error {
 		return err
 	}
 	for _, path := range k.add {
-		if err := k.repo.AddToIndex(k.ctx, k.index, []string{path}); err != nil {
+		if err := content.AddToIndex(k.ctx, k.index, []string{path}); err != nil {
 			reason, ok := snapshot.Refusal(err, []string{path})
 			if !ok {
 				return err
@@ -90,8 +144,8 @@ func (k *making) takeIn() error {
 }
 
 // tracked puts the user's entries into the index and says which have to be
-// looked at. It returns the set of tracked paths.
-func (k *making) tracked(head git.Head) (map[string]bool, error) {
+// looked at. It returns what is tracked, by path.
+func (k *making) tracked(head git.Head) (map[string]git.IndexEntry, error) {
 	entries, _, err := k.repo.TrackedEntries(k.ctx, head)
 	if err != nil {
 		return nil, err
@@ -100,13 +154,13 @@ func (k *making) tracked(head git.Head) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := map[string]bool{}
+	set := map[string]git.IndexEntry{}
 	var keep, list []git.Entry
 	for _, e := range entries {
-		if set[e.Path] {
+		if _, twice := set[e.Path]; twice {
 			continue
 		}
-		set[e.Path] = true
+		set[e.Path] = e
 		if old, ok := inHead[e.Path]; ok && e.SkipWorktree && old.OldMode != 0 {
 			e.ID, e.Mode = old.OldID, old.OldMode
 		}
@@ -217,7 +271,7 @@ func (k *making) unreadableFolder(path string) string {
 }
 
 // untracked lists the untracked files to take.
-func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]string, error) {
+func (k *making) untracked(r snapshot.Request, tracked map[string]git.IndexEntry) ([]string, error) {
 	paths, err := k.repo.Untracked(k.ctx, k.listing)
 	if err != nil {
 		return nil, err
@@ -225,7 +279,7 @@ func (k *making) untracked(r snapshot.Request, tracked map[string]bool) ([]strin
 	var take []string
 	var candidates []snapshot.Candidate
 	for _, path := range paths {
-		if tracked[path] {
+		if _, known := tracked[path]; known {
 			continue
 		}
 		if inner, ok := strings.CutSuffix(path, "/"); ok {

@@ -28,8 +28,11 @@ type Scanner struct {
 	now  func() time.Time
 	env  func(string) string
 
+	trusted func(git.Driver) bool
+
 	mu          sync.Mutex
 	table       *table
+	attributes  map[string]attributeText // by path
 	indexBroken bool
 	unsaved     bool
 }
@@ -66,11 +69,15 @@ type Options struct {
 	Dir  string                   // an existing folder of our own on the repository's disk
 	Now  func() time.Time         //
 	Env  func(name string) string // the environment that git has, for the place of the user's ignore file
+
+	// Trusted tells whether a filter that the repository's own configuration
+	// defines may run; nil: none may.
+	Trusted func(git.Driver) bool
 }
 
 // New makes a Scanner. It reads its table when it is first used.
 func New(o Options) *Scanner {
-	return &Scanner{repo: o.Repo, dir: o.Dir, now: o.Now, env: o.Env}
+	return &Scanner{repo: o.Repo, dir: o.Dir, now: o.Now, env: o.Env, trusted: o.Trusted}
 }
 
 // Make implements snapshot.Maker.
@@ -238,6 +245,9 @@ type outside struct {
 	modes    digest // decides about what is stored of a file
 	content  snapshot.Rules
 	fileMode bool // core.fileMode
+
+	filters    git.Filters
+	attributes string // core.attributesFile; empty: where git looks by itself
 }
 
 // readSettings starts reading what lives outside the tree; the result gives it.
@@ -258,22 +268,29 @@ func (s *Scanner) readSettings(ctx context.Context) func() (outside, error) {
 }
 
 func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
-	set, err := s.repo.Settings(ctx, `^core\.(excludesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
+	config, err := s.repo.Config(ctx, git.FilterPattern+`|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
 	if err != nil {
 		return out, err
 	}
+	set := config.Map()
+	out.filters, out.fileMode = config.Filters(s.trusted), git.Bool(set, "core.filemode", true)
+	if at, named := set["core.attributesfile"]; named {
+		out.attributes = s.userPath(ctx, at, "core.attributesFile")
+	}
 	out.modes = sumOf(set, "core.filemode", "core.symlinks", "core.autocrlf", "core.eol")
+	if len(out.filters) > 0 {
+		out.modes = sha256.Sum256(fmt.Appendf(out.modes[:], "%#v", out.filters.Sorted()))
+	}
 	h := sha256.New()
 	rules := sumOf(set, "core.ignorecase", "core.filemode", "core.symlinks", "core.precomposeunicode")
 	h.Write(rules[:])
 	excludes, named := set["core.excludesfile"]
 	if !named {
-		excludes = s.defaultExcludes()
+		excludes = s.userFile("ignore")
 	}
 	out.content.IgnoreCase = git.Bool(set, "core.ignorecase", false)
-	out.fileMode = git.Bool(set, "core.filemode", true)
 	out.content.Exclude = addRules(h, filepath.Join(s.repo.CommonDir, "info", "exclude"))
-	out.content.Global = addRules(h, s.excludesPath(ctx, excludes))
+	out.content.Global = addRules(h, s.userPath(ctx, excludes, "core.excludesFile"))
 	h.Sum(out.rules[:0])
 	return out, nil
 }
@@ -300,19 +317,19 @@ func sumOf(set map[string]string, keys ...string) (sum digest) {
 	return sum
 }
 
-// defaultExcludes is where git looks for the user's ignore file.
-func (s *Scanner) defaultExcludes() string {
+// userFile is where git looks for a file of the user's that no setting names.
+func (s *Scanner) userFile(name string) string {
 	if x := s.env("XDG_CONFIG_HOME"); x != "" {
-		return filepath.Join(x, "git", "ignore")
+		return filepath.Join(x, "git", name)
 	}
-	return filepath.Join(s.env("HOME"), ".config", "git", "ignore")
+	return filepath.Join(s.env("HOME"), ".config", "git", name)
 }
 
-// excludesPath is the file that core.excludesFile means. Git knows whose home
-// "~name" is, and where "%(prefix)" lies.
-func (s *Scanner) excludesPath(ctx context.Context, path string) string {
+// userPath is the file that a setting means. Git knows whose home "~name" is,
+// and where "%(prefix)" lies.
+func (s *Scanner) userPath(ctx context.Context, path, setting string) string {
 	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%") {
-		if at, err := s.repo.PathSetting(ctx, "core.excludesFile"); err == nil {
+		if at, err := s.repo.PathSetting(ctx, setting); err == nil {
 			path = at
 		}
 	}

@@ -38,6 +38,9 @@ func (p *pass) store(progress func(done, total int64)) error {
 	if err != nil {
 		return err
 	}
+	if list, err = p.guard(list); err != nil {
+		return err
+	}
 	if err := p.checkRoom(list); err != nil {
 		return err
 	}
@@ -145,7 +148,7 @@ func (p *pass) takeKnown(list []work) ([]work, error) {
 	if tracked < manyTracked || p.s.indexBroken {
 		return list, nil
 	}
-	dirty, err := p.s.repo.DirtyTracked(p.ctx)
+	dirty, err := p.s.repo.Through(p.outside.filters).DirtyTracked(p.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +216,8 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 		}
 	}
 	began := p.s.now().UnixNano()
-	a := &adding{ctx: p.ctx, s: p.s, index: index, bad: map[string]string{}}
-	a.repo = p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
+	patient := p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
+	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.filters), index: index, bad: map[string]string{}}
 	if err := a.add(paths); err != nil {
 		return nil, err
 	}
@@ -271,16 +274,16 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 // adding takes paths into a private index. A path that git cannot take costs
 // only itself: it is named in bad.
 type adding struct {
-	ctx    context.Context
-	s      *Scanner
-	repo   *git.Repo // patient enough for the batch
-	index  string
-	bad    map[string]string
-	proved bool // the store was seen to work
+	ctx     context.Context
+	s       *Scanner
+	content *git.Through // patient enough for the batch
+	index   string
+	bad     map[string]string
+	proved  bool // the store was seen to work
 }
 
 func (a *adding) add(paths []string) error {
-	err := a.repo.AddToIndex(a.ctx, a.index, paths)
+	err := a.content.AddToIndex(a.ctx, a.index, paths)
 	if err == nil || len(paths) == 0 {
 		return err
 	}
@@ -313,7 +316,7 @@ func (s *Scanner) probe(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := s.repo.AddToIndex(ctx, index, nil); err != nil {
+	if err := s.repo.Through(nil).AddToIndex(ctx, index, nil); err != nil {
 		return err
 	}
 	some := git.Entry{Path: "probe", Mode: modeGitlink, ID: strings.Repeat("1", 2*s.repo.IDLen)}

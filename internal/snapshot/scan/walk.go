@@ -36,7 +36,9 @@ type pass struct {
 	left     []snapshot.LeftOut
 	newRules bool // an ignore file differs from what earlier verdicts rest on
 	kept     kept
-	outside  outside
+	outside  outside // once it is read
+
+	attributes []attributeFile // those in the work tree
 }
 
 // place is an entry of a directory, found again by name.
@@ -52,7 +54,8 @@ type work struct {
 	stat    stat
 	kind    kind
 	tracked bool
-	grew    bool // the tree did not hold it, or with another size
+	grew    bool   // the tree did not hold it, or with another size
+	filter  string // the filter that its content goes through; empty: none
 }
 
 func (p *pass) leave(path, reason string) {
@@ -161,6 +164,7 @@ func (w walker) dir(n *node, path string, st stat) error {
 		}
 	}
 	w.noteRules(n, list)
+	w.noteAttributes(path, list)
 	n.known, n.gone = true, false
 	w.merge(n, path, list)
 	for i := range list {
