@@ -146,6 +146,18 @@ type RestoreCheckpointParams struct {
 	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
 }
 
+// RevertCheckpointParams are the parameters of revert-checkpoint.
+type RevertCheckpointParams struct {
+	Place
+	N     int      `json:"n"`
+	Paths []string `json:"paths,omitempty"`
+	// PathsBase64 are more paths, their bytes in base64: for those that are not UTF-8.
+	PathsBase64 []string `json:"paths_base64,omitempty"`
+	DryRun      bool     `json:"dry_run,omitempty"`
+	Force       bool     `json:"force,omitempty"` // also while an agent works in the tree
+	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+}
+
 // FinishRestoreParams are the parameters of continue-restore and abort-restore.
 type FinishRestoreParams struct {
 	Place
@@ -160,13 +172,13 @@ type UndoParams struct {
 	Here   bool `json:"here,omitempty"`
 }
 
-// RestoreResult is the result of restore-checkpoint, undo, redo,
-// continue-restore and abort-restore.
+// RestoreResult is the result of restore-checkpoint, revert-checkpoint, undo,
+// redo, continue-restore and abort-restore.
 type RestoreResult struct {
 	Pane
-	N       int      `json:"n,omitempty"`    // the checkpoint restored
-	Turn    int      `json:"turn,omitempty"` // undo, redo: the turn taken back or put back
-	Action  string   `json:"action"`         // restore, undo, redo, continue, abort
+	N       int      `json:"n,omitempty"`    // the checkpoint restored or reverted
+	Turn    int      `json:"turn,omitempty"` // undo, redo, revert: the turn taken back or put back
+	Action  string   `json:"action"`         // restore, revert, undo, redo, continue, abort
 	DryRun  bool     `json:"dry_run,omitempty"`
 	Safety  int      `json:"safety,omitempty"` // the safety checkpoint; 0 in a dry run
 	Written []string `json:"written"`

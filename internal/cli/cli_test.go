@@ -124,6 +124,8 @@ func TestCommandsCallTheirVerb(t *testing.T) {
 		"checkpoint restore --dry-run 1":       {"restore-checkpoint", with("n", 1.0, "dry_run", true), command.StartDaemon},
 		"checkpoint restore --continue":        {"continue-restore", here, command.StartDaemon},
 		"checkpoint restore --abort --force":   {"abort-restore", with("force", true), command.StartDaemon},
+		"checkpoint revert 2 --dry-run":        {"revert-checkpoint", with("n", 2.0, "dry_run", true), command.StartDaemon},
+		"checkpoint revert 2 --path x --force": {"revert-checkpoint", with("n", 2.0, "force", true, "paths", []any{"x"}), command.StartDaemon},
 		"checkpoint save -m x":                 {"save-checkpoint", with("label", "x"), command.StartDaemon},
 		"checkpoint drop 1 2":                  {"drop-checkpoints", with("ns", []any{1.0, 2.0}), command.StartDaemon},
 		"checkpoint prune --older-than 30d":    {"prune-checkpoints", with("older_than", "30d"), command.StartDaemon},

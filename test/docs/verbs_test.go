@@ -69,6 +69,7 @@ func results() map[string]any {
 		"show-checkpoint":    api.ShowCheckpointResult{},
 		"checkpoint-diff":    api.CheckpointDiffResult{},
 		"restore-checkpoint": restored,
+		"revert-checkpoint":  restored,
 		"continue-restore":   restored,
 		"abort-restore":      restored,
 		"undo":               restored,

@@ -33,7 +33,7 @@ read, the most recently active pane whose work tree holds this directory.
 	}
 	command.AsGroup(cmd)
 	cmd.AddCommand(
-		newList(d), newShow(d), newDiff(d), newRestore(d),
+		newList(d), newShow(d), newDiff(d), newRestore(d), newRevert(d),
 		newSave(d), newDrop(d), newPrune(d), newBranch(d),
 	)
 	return cmd

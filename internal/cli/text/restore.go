@@ -45,6 +45,8 @@ func did(r api.RestoreResult) string {
 		return fmt.Sprintf("Took back turn %d", r.Turn)
 	case "redo":
 		return fmt.Sprintf("Put back turn %d", r.Turn)
+	case "revert":
+		return fmt.Sprintf("Took back what checkpoint %d changed", r.N)
 	case "continue":
 		return fmt.Sprintf("Finished the restore of checkpoint %d", r.N)
 	case "abort":
@@ -74,6 +76,8 @@ func (f Format) dryRun(l *lines, r api.RestoreResult) {
 		what = fmt.Sprintf("Taking back turn %d", r.Turn)
 	case "redo":
 		what = fmt.Sprintf("Putting back turn %d", r.Turn)
+	case "revert":
+		what = fmt.Sprintf("Taking back what checkpoint %d changed", r.N)
 	}
 	l.addf("%s in %s would write %s and remove %d. Nothing was changed.",
 		what, f.ofPane(r.Pane), files(len(r.Written)), len(r.Removed))

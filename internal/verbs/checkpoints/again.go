@@ -2,6 +2,7 @@ package checkpoints
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,28 +20,20 @@ type again struct {
 	untold bool // it has a path that no text can hold
 }
 
-// again begins the command line of a call about f's window.
-func (f found) again(command string, flags map[string]bool) again {
-	a := again{words: []string{"turnback " + command + " " + f.flags()}}
-	for flag, set := range flags {
-		if set {
+// again is the command line that asks for y.
+func (f found) again(y way) again {
+	a := again{words: []string{"turnback " + y.command + " " + f.flags()}}
+	if y.n > 0 {
+		a.words = append(a.words, strconv.Itoa(y.n))
+	}
+	set := maps.Clone(y.flags)
+	set["--dry-run"], set["--force"] = y.dryRun, y.force
+	for _, flag := range slices.Sorted(maps.Keys(set)) {
+		if set[flag] {
 			a.words = append(a.words, flag)
 		}
 	}
-	slices.Sort(a.words[1:])
-	return a
-}
-
-// of adds the number of a checkpoint.
-func (a again) of(n int) again {
-	a.words = slices.Insert(slices.Clone(a.words), 1, strconv.Itoa(n))
-	return a
-}
-
-// at adds paths.
-func (a again) at(paths []string) again {
-	a.words = slices.Clone(a.words)
-	for _, p := range paths {
+	for _, p := range y.paths {
 		a.words = append(a.words, "--path "+shell.Word(p))
 		a.untold = a.untold || !utf8.ValidString(p)
 	}

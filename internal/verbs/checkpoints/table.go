@@ -48,6 +48,10 @@ func (c *checkpoints) restores() []verbs.Verb {
 			Name: "restore-checkpoint", Grant: verbs.GrantWrite, Summary: "put the files back as a checkpoint holds them",
 			Errors: restores, Example: `{"window":"build","n":1}`,
 		}),
+		tells(c.revert, verbs.Verb{
+			Name: "revert-checkpoint", Grant: verbs.GrantWrite, Summary: "take back only what one turn changed, and keep the later turns",
+			Errors: append([]string{"conflicts", "nothing_to_undo"}, restores...), Example: `{"window":"build","n":1}`,
+		}),
 		tells(c.finish(false), verbs.Verb{
 			Name: "continue-restore", Grant: verbs.GrantWrite, Summary: "finish a restore that was killed", Errors: finishes,
 		}),

@@ -1,0 +1,54 @@
+package checkpoints
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
+)
+
+func newRevert(d command.Deps) *cobra.Command {
+	var (
+		t     command.Target
+		o     command.Output
+		p     api.RevertCheckpointParams
+		paths []string
+	)
+	cmd := &cobra.Command{
+		Use:   "revert N",
+		Short: "Take back only what turn N changed, keep the later turns",
+		Long: `Take back only what checkpoint N changed, as turnback checkpoint diff N shows it,
+and keep what was changed later. Files are merged line by line: later edits of
+other lines stay.
+
+Where later edits are in the same lines, nothing is written: the files are named
+(conflicts), and you can leave them out by naming the others with --path. A
+safety checkpoint is saved first. It refuses wherever turnback checkpoint
+restore does.
+` + command.ExitsWrite,
+		Example: `  turnback checkpoint revert 2 --dry-run
+  turnback checkpoint revert -w build 2
+  turnback checkpoint revert 2 --path api/retry.go`,
+		Args: command.ExactArgs("the checkpoint's number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if p.N, err = command.Number(args[0]); err != nil {
+				return err
+			}
+			if p.Place, err = d.PlaceOfWriter(t); err != nil {
+				return err
+			}
+			p.Paths, p.PathsBase64 = wirePaths(paths)
+			return command.Invoke(cmd, d, o, "revert-checkpoint", p, showRestore)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
+	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
+	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
+	f.BoolVar(&p.Here, "here", false, "also when N comes from another work tree or branch")
+	cmd.ValidArgsFunction = d.CompleteNumbers(&t, 1)
+	t.AddTo(cmd, d)
+	o.AddTo(cmd)
+	return cmd
+}
