@@ -52,7 +52,7 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 }
 
 // reachable tells whether a ref holds tree.
-func (l *looked) reachable(tree string) bool {
+func (l *looked) reachable(tree, _ string) bool {
 	if tree == l.head.Tree || tree == l.newest.Tree && l.newest.Ref != "" {
 		return true
 	}

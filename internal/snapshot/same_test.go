@@ -26,6 +26,7 @@ type bench struct {
 	scan   *scan.Scanner
 	dir    string
 	limits snapshot.Limits
+	many   int // tracked files on which git's index is asked
 	clock  func() time.Time
 	trust  map[git.Driver]bool
 }
@@ -59,7 +60,7 @@ func (b *bench) newScan() *scan.Scanner {
 		}
 		return ""
 	}
-	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: b.clock, Env: env, Trusted: b.trusted})
+	return scan.New(scan.Options{Repo: b.repo, Dir: b.dir, Now: b.clock, Env: env, Trusted: b.trusted, ManyTracked: b.many})
 }
 
 func (b *bench) request(ctx context.Context, t fatal) snapshot.Request {
@@ -67,7 +68,7 @@ func (b *bench) request(ctx context.Context, t fatal) snapshot.Request {
 	if err != nil {
 		t.Fatalf("head: %v", err)
 	}
-	return snapshot.Request{Head: head, Limits: b.limits, Reachable: func(string) bool { return true }}
+	return snapshot.Request{Head: head, Limits: b.limits, Reachable: func(_, _ string) bool { return true }}
 }
 
 type fatal interface {
@@ -93,6 +94,12 @@ func (b *bench) compare(ctx context.Context, t fatal) snapshot.Result {
 	if got.Tree != want.Tree {
 		t.Fatalf("same entries, other tree: %s and %s", want.Tree, got.Tree)
 	}
+	if diff := cmp.Diff(b.list(ctx, t, want.Bytes), b.list(ctx, t, got.Bytes)); diff != "" {
+		t.Fatalf("other bytes beside (- oracle, + scan):\n%s", diff)
+	}
+	if got.Bytes != want.Bytes {
+		t.Fatalf("same bytes beside, other tree: %s and %s", want.Bytes, got.Bytes)
+	}
 	if diff := cmp.Diff(want.LeftOut, got.LeftOut); diff != "" {
 		t.Fatalf("other paths left out (- oracle, + scan):\n%s", diff)
 	}
@@ -101,6 +108,9 @@ func (b *bench) compare(ctx context.Context, t fatal) snapshot.Result {
 }
 
 func (b *bench) list(ctx context.Context, t fatal, tree string) []git.Entry {
+	if tree == "" {
+		return nil
+	}
 	entries, err := b.repo.TreeEntries(ctx, tree)
 	if err != nil {
 		t.Fatalf("list: %v", err)
@@ -118,6 +128,8 @@ func TestScanMakesTheOraclesTree(t *testing.T) {
 		}))
 		before := b.Fingerprint()
 		_ = before
+		b.many = rapid.SampledFrom([]int{1, 200}).Draw(rt, "many")
+		b.scan = b.newScan()
 		m := &mutator{bench: b, rt: rt}
 		ops := m.operations()
 		for i := range rapid.IntRange(3, 25).Draw(rt, "steps") {
@@ -207,6 +219,9 @@ func (m *mutator) try(args ...string) { _, _ = m.TryGit(args...) }
 
 func (m *mutator) operations() []operation {
 	text := func() string { return rapid.StringMatching(`[ab]{0,4}(\r\n|\n)?`).Draw(m.rt, "text") }
+	ends := func() string {
+		return rapid.SampledFrom([]string{"x\r\ny\r\n", "x\ny\n", "x\r\ny\n", "x\ry\r\n", "\x00\r\n", "$Id: 12 $\r\n", "\xff\xfea\x00\n\x00", "\xef\xbb\xbfa\r\n"}).Draw(m.rt, "ends")
+	}
 	return []operation{
 		{"write", func() { m.write(m.path(), text()) }},
 		{"write", func() { m.write(m.path(), text()) }},
@@ -247,8 +262,16 @@ func (m *mutator) operations() []operation {
 			_ = os.WriteFile(m.Home+"/ex", []byte(rapid.SampledFrom([]string{"", "a\n", "x y\n"}).Draw(m.rt, "rules")), 0o644)
 		}},
 		{"attributes", func() {
-			m.write(".gitattributes", rapid.SampledFrom([]string{"", "* text=auto\n", "* text eol=crlf\n"}).Draw(m.rt, "rules"))
+			m.write(rapid.SampledFrom([]string{".gitattributes", "d/.gitattributes"}).Draw(m.rt, "where"), rapid.SampledFrom([]string{
+				"", "* text=auto\n", "* text eol=crlf\n", "* text eol=lf\n", "* ident\n", "a working-tree-encoding=UTF-16LE\n",
+				"b working-tree-encoding=IBM037\n", "a filter=up\n", "* filter=none text\n",
+			}).Draw(m.rt, "rules"))
 		}},
+		{"autocrlf", func() {
+			m.try("config", "core.autocrlf", rapid.SampledFrom([]string{"true", "false", "input"}).Draw(m.rt, "value"))
+		}},
+		{"line ends", func() { m.write(m.existing(), ends()) }},
+		{"filter", func() { m.try("config", "filter.up.clean", "tr a-z A-Z") }},
 		{"stage", func() { m.try("add", "--", m.existing()) }},
 		{"stage all", func() { m.try("add", "-A") }},
 		{"force stage", func() { m.try("add", "-f", "--", m.existing()) }},

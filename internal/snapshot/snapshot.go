@@ -27,9 +27,9 @@ type Request struct {
 	Limits  Limits
 	Include []string // untracked paths that are taken whatever their size
 
-	// Reachable tells whether a tree that an earlier Make returned is still held by
-	// a ref, so that all its objects exist. nil means never.
-	Reachable func(tree string) bool
+	// Reachable tells whether a tree and the bytes that an earlier Make returned
+	// are still held by refs, so that all their objects exist. nil means never.
+	Reachable func(tree, bytes string) bool
 
 	// Progress is told how many files are stored, now and then; it may be nil.
 	Progress func(done, total int64)
@@ -65,7 +65,15 @@ type LeftOut struct {
 
 // Result is the tree of a work tree.
 type Result struct {
-	Tree    string
+	Tree string
+
+	// Bytes is the tree of what the files had on disk where that is not what
+	// their blobs have; empty: all have. Its entry BytesRaw is a tree of files with
+	// other bytes; its entry BytesCRLF is the part of Tree of which every "\n" is
+	// "\r\n" on disk, and no other "\r" is there. Files behind a filter program
+	// are in neither.
+	Bytes string
+
 	LeftOut []LeftOut // sorted by path
 
 	// Modes are the permission bits of what is in the tree and of the folders; nil:
@@ -77,6 +85,12 @@ type Result struct {
 	Rules   Rules
 	Index   *Index // nil: there is none that can be read
 }
+
+// Entries of Result.Bytes.
+const (
+	BytesCRLF = "crlf"
+	BytesRaw  = "raw"
+)
 
 // ErrDiskFull says that there is no room for what would have to be stored.
 var ErrDiskFull = errors.New("disk nearly full")

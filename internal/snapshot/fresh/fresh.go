@@ -76,7 +76,11 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 	if err != nil {
 		return snapshot.Result{}, err
 	}
-	return snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(k.left)}, nil
+	inBytes, err := k.bytes(tree)
+	if err != nil {
+		return snapshot.Result{}, err
+	}
+	return snapshot.Result{Tree: tree, Bytes: inBytes, LeftOut: snapshot.SortLeftOut(k.left)}, nil
 }
 
 // readConfig reads which filters may run.

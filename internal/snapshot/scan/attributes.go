@@ -113,6 +113,7 @@ func (p *pass) guard(list []work) ([]work, error) {
 		default:
 			e := w.at.find(w.name)
 			w.at.take(e, v.Same.Mode, parseOID(v.Same.ID))
+			w.at.reform(e, formFiltered, oid{})
 			e.held = w.stat.size
 			p.settle(e, w.stat, p.began)
 		}

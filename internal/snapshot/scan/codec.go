@@ -17,7 +17,7 @@ import (
 // Whatever is odd about it makes it count as lost.
 const (
 	tableMagic  = "turnback table"
-	tableFormat = 3
+	tableFormat = 4
 )
 
 func (s *Scanner) tablePath() string { return filepath.Join(s.dir, "table") }
@@ -67,6 +67,7 @@ func encode(t *table, idLen int) []byte {
 	e.b = append(e.b, t.rules[:]...)
 	e.b = append(e.b, t.modes[:]...)
 	e.text(t.tree)
+	e.text(t.bytes)
 	for _, perm := range t.usual {
 		e.uint(uint64(perm))
 	}
@@ -110,6 +111,8 @@ func (e *encoder) staged(list []git.IndexEntry) {
 
 func (e *encoder) node(n *node) {
 	e.oid(n.tree)
+	e.oid(n.crlf)
+	e.oid(n.raw)
 	e.flag(n.dirty.Load())
 	e.flag(n.known)
 	e.flag(n.gone)
@@ -120,13 +123,16 @@ func (e *encoder) node(n *node) {
 	e.uint(uint64(n.tracked))
 	e.uint(uint64(len(n.entries)))
 	for i := range n.entries {
-		e.entry(&n.entries[i])
+		e.entry(n, &n.entries[i])
 	}
 }
 
-func (e *encoder) entry(x *entry) {
+func (e *encoder) entry(n *node, x *entry) {
 	e.text(x.name)
-	e.b = append(e.b, byte(x.kind), x.flags)
+	e.b = append(e.b, byte(x.kind), x.flags, byte(x.form))
+	if x.form == formRaw {
+		e.oid(n.raws[x.name])
+	}
 	e.stat(x.stat)
 	e.oid(x.id)
 	e.b = binary.AppendVarint(e.b, x.held)
@@ -163,7 +169,7 @@ func decode(data []byte, idLen int) (*table, error) {
 	t.index.head = d.text()
 	copy(t.rules[:], d.take(len(t.rules)))
 	copy(t.modes[:], d.take(len(t.modes)))
-	t.tree = d.text()
+	t.tree, t.bytes = d.text(), d.text()
 	for i := range t.usual {
 		t.usual[i] = uint32(d.uint()) & permBits
 	}
@@ -237,7 +243,7 @@ func (d *decoder) staged() []git.IndexEntry {
 }
 
 func (d *decoder) node(parent *node, name string) *node {
-	n := &node{parent: parent, name: name, tree: d.oid()}
+	n := &node{parent: parent, name: name, tree: d.oid(), crlf: d.oid(), raw: d.oid()}
 	n.bad = parent != nil && parent.refuses(name)
 	n.dirty.Store(d.flag())
 	n.known, n.gone, n.young = d.flag(), d.flag(), d.flag()
@@ -261,6 +267,12 @@ func (d *decoder) node(parent *node, name string) *node {
 func (d *decoder) entry(n *node) entry {
 	e := entry{name: d.text()}
 	e.kind, e.flags = kind(d.byte()), d.byte()
+	if e.form = form(d.byte()); e.form == formRaw {
+		if n.raws == nil {
+			n.raws = map[string]oid{}
+		}
+		n.raws[e.name] = d.oid()
+	}
 	e.stat = d.stat()
 	e.id, e.held, e.mode = d.oid(), d.int(), uint32(d.uint())
 	e.idxID, e.idxMode = d.oid(), uint32(d.uint())

@@ -60,3 +60,19 @@ func readable(path string) error {
 	}
 	return f.Close()
 }
+
+// openFile opens the regular file at path; size is in bytes.
+func openFile(path string) (file *os.File, size int64, err error) {
+	if file, err = os.Open(path); err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}

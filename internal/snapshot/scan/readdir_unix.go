@@ -4,6 +4,7 @@ package scan
 
 import (
 	"errors"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,4 +106,23 @@ func readable(path string) error {
 		return err
 	}
 	return unix.Close(fd)
+}
+
+// openFile opens the regular file at path, whose last component must be no
+// symbolic link; size is in bytes.
+func openFile(path string) (file *os.File, size int64, err error) {
+	fd, err := openRetry(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, 0, err
+	}
+	file = os.NewFile(uintptr(fd), path)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && kindOf(uint32(st.Mode)) != regular {
+		err = errNotRegular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, 0, err
+	}
+	return file, st.Size, nil
 }

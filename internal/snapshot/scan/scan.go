@@ -5,6 +5,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -27,6 +28,7 @@ type Scanner struct {
 	dir  string // a folder of our own, for the table and private indexes
 	now  func() time.Time
 	env  func(string) string
+	many int
 
 	trusted func(git.Driver) bool
 
@@ -46,6 +48,7 @@ type table struct {
 	rules digest   // of the ignore rules outside the tree
 	modes digest   // of the settings that say what a file on disk means; zero: none yet
 	tree  string   // what the last Make returned; empty: none; unheld: it failed
+	bytes string   // and its Bytes
 	usual usual    // the permission bits that most had
 	// staged are the entries of that index that are not those of HEAD.
 	staged []git.IndexEntry
@@ -73,11 +76,15 @@ type Options struct {
 	// Trusted tells whether a filter that the repository's own configuration
 	// defines may run; nil: none may.
 	Trusted func(git.Driver) bool
+
+	// ManyTracked is from how many changed tracked files on git's own index is
+	// asked which of them are as it knows them; 0: a good number.
+	ManyTracked int
 }
 
 // New makes a Scanner. It reads its table when it is first used.
 func New(o Options) *Scanner {
-	return &Scanner{repo: o.Repo, dir: o.Dir, now: o.Now, env: o.Env, trusted: o.Trusted}
+	return &Scanner{repo: o.Repo, dir: o.Dir, now: o.Now, env: o.Env, trusted: o.Trusted, many: cmp.Or(o.ManyTracked, manyTracked)}
 }
 
 // Make implements snapshot.Maker.
@@ -103,7 +110,7 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	if err := s.syncTracked(ctx, r.Head); err != nil {
 		return snapshot.Result{}, err
 	}
-	if s.table.tree != "" && (r.Reachable == nil || !r.Reachable(s.table.tree)) {
+	if s.table.tree != "" && (r.Reachable == nil || !r.Reachable(s.table.tree, s.table.bytes)) {
 		if err := s.recheckObjects(ctx); err != nil {
 			return snapshot.Result{}, err
 		}
@@ -115,12 +122,12 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	if err := p.store(r.Progress); err != nil {
 		return snapshot.Result{}, err
 	}
-	tree, err := s.writeTree(ctx)
+	out, err := s.writeTrees(ctx)
 	if err != nil {
 		return snapshot.Result{}, err
 	}
-	s.table.tree = tree
-	res := snapshot.Result{Tree: tree, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content}
+	s.table.tree, s.table.bytes = out.tree, out.bytes
+	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content}
 	if p.outside.fileMode {
 		res.Modes = p.modes()
 	}

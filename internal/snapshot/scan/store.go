@@ -21,8 +21,7 @@ const (
 	batchBytes = 256_000_000
 	// slowestDisk is what any disk is taken to manage, in bytes a second.
 	slowestDisk = 5_000_000
-	// manyTracked is from how many changed tracked files on git's own index is
-	// asked which of them are as it knows them.
+	// manyTracked is the default of Options.ManyTracked.
 	manyTracked = 200
 	// rereads is how often a file that changes while it is read is read again.
 	rereads = 2
@@ -145,25 +144,22 @@ func (p *pass) takeKnown(list []work) ([]work, error) {
 			tracked++
 		}
 	}
-	if tracked < manyTracked || p.s.indexBroken {
+	if tracked < p.s.many || p.s.indexBroken {
 		return list, nil
 	}
-	dirty, err := p.s.repo.Through(p.outside.filters).DirtyTracked(p.ctx)
+	own, err := p.asGitKnows(list)
 	if err != nil {
 		return nil, err
 	}
-	changed := make(map[string]bool, len(dirty))
-	for _, path := range dirty {
-		changed[path] = true
-	}
 	kept := list[:0]
-	for _, w := range list {
-		e := w.at.find(w.name)
-		if !w.tracked || changed[w.path] || e.has(fConflict|fAssume) || e.idxMode == modeGitlink {
+	for i, w := range list {
+		if own[i] == notKnown {
 			kept = append(kept, w)
 			continue
 		}
+		e := w.at.find(w.name)
 		w.at.take(e, e.idxMode, e.idxID)
+		w.at.reform(e, own[i].form(), oid{})
 		e.held = w.stat.size
 		p.settle(e, w.stat, p.began)
 	}
@@ -229,13 +225,17 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	for _, ie := range stored {
 		ids[ie.Path] = ie
 	}
+	forms, err := p.readForms(list, ids)
+	if err != nil {
+		return nil, err
+	}
 	var again []work
-	for _, w := range list {
+	for i, w := range list {
 		if reason := a.bad[w.path]; reason != "" {
 			p.leaveFile(w, reason)
 			continue
 		}
-		if p.note(&w, ids, began) {
+		if p.note(&w, ids, began, forms[i]) {
 			again = append(again, w)
 		}
 	}
@@ -244,7 +244,7 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 
 // note enters what git stored for w into the table; it tells whether w changed
 // meanwhile and is to be read again.
-func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
+func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64, read onDisk) bool {
 	e := w.at.find(w.name)
 	ie, ok := ids[w.path]
 	if !ok {
@@ -255,10 +255,12 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 	e.held = w.stat.size
 	k, st, err := lstat(p.s.abs(w.path))
 	if err != nil || k == absent {
+		w.at.reform(e, formUnread, oid{})
 		e.clear(fClean)
 		return false
 	}
-	if st != w.stat {
+	if st != w.stat || read.moved {
+		w.at.reform(e, formUnread, oid{})
 		e.clear(fClean)
 		w.stat, w.kind = st, k
 		if k == regular {
@@ -267,6 +269,7 @@ func (p *pass) note(w *work, ids map[string]git.IndexEntry, began int64) bool {
 		}
 		return k == regular || k == link
 	}
+	w.at.reform(e, read.form, read.raw)
 	p.settle(e, st, began)
 	return false
 }

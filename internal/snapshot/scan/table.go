@@ -53,6 +53,18 @@ const (
 	fAssume                     // tracked, and git was told not to look at it
 )
 
+// form says how a file's bytes on disk came from, or differ from, those of the
+// blob in the tree.
+type form uint8
+
+const (
+	formUnread   form = iota // git says that it is unchanged, and its size is the blob's; nobody read it here
+	formSame                 // they are the blob's
+	formCRLF                 // they have "\r\n" where the blob has "\n", and no other "\r"
+	formRaw                  // they are those of another blob, in the node's raws
+	formFiltered             // a filter program makes the blob's of them
+)
+
 // entry is a name in a directory: what is on disk, what the user's index says,
 // and what the tree holds.
 type entry struct {
@@ -66,6 +78,7 @@ type entry struct {
 	idxMode uint32
 	kind    kind
 	flags   uint8
+	form    form // while in the tree
 }
 
 func (e *entry) has(f uint8) bool { return e.flags&f != 0 }
@@ -78,7 +91,10 @@ type node struct {
 	name    string
 	entries []entry // sorted by name
 	tree    oid     // while not dirty; none: empty
-	tracked int     // tracked paths below, at any depth
+	crlf    oid     // the part of tree that formCRLF holds for; as tree
+	raw     oid     // the tree of raws; as tree
+	raws    map[string]oid
+	tracked int // tracked paths below, at any depth
 	dirty   atomic.Bool
 	known   bool // was read before
 	gone    bool // is absent, and its entries say so
@@ -159,6 +175,7 @@ func join(dir, name string) string {
 // take puts mode and id of e into the tree.
 func (n *node) take(e *entry, mode uint32, id oid) {
 	if !e.has(fInTree) || e.mode != mode || e.id != id {
+		n.reform(e, formUnread, oid{})
 		e.mode, e.id, e.held = mode, id, -1
 		e.set(fInTree)
 		n.touch()
@@ -168,8 +185,29 @@ func (n *node) take(e *entry, mode uint32, id oid) {
 // drop takes e out of the tree.
 func (n *node) drop(e *entry) {
 	if e.has(fInTree) {
+		n.reform(e, formUnread, oid{})
 		e.clear(fInTree | fClean)
 		n.touch()
+	}
+}
+
+// reform notes in which form the file of e is on disk; raw is its blob for
+// formRaw.
+func (n *node) reform(e *entry, f form, raw oid) {
+	if e.form == f && (f != formRaw || n.raws[e.name] == raw) {
+		return
+	}
+	if e.form == formCRLF || e.form == formRaw || f == formCRLF || f == formRaw {
+		n.touch()
+	}
+	if e.form == formRaw {
+		delete(n.raws, e.name)
+	}
+	if e.form = f; f == formRaw {
+		if n.raws == nil {
+			n.raws = map[string]oid{}
+		}
+		n.raws[e.name] = raw
 	}
 }
 
@@ -179,6 +217,7 @@ func (n *node) keepIndexEntry(e *entry) {
 	e.clear(fClean)
 	if e.has(fTracked) && !e.has(fConflict) && !n.refuses(e.name) && git.CheckEntry(e.name, e.idxMode) == nil {
 		n.take(e, e.idxMode, e.idxID)
+		n.reform(e, formUnread, oid{})
 		return
 	}
 	n.drop(e)

@@ -3,39 +3,77 @@ package scan
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
 )
 
-// writeTree stores the trees of all directories that changed and returns the root's.
-func (s *Scanner) writeTree(ctx context.Context) (string, error) {
+// written are the trees of a work tree.
+type written struct {
+	tree  string
+	bytes string // as snapshot.Result has it
+}
+
+// writeTrees stores the trees of all directories that changed.
+func (s *Scanner) writeTrees(ctx context.Context) (written, error) {
 	root := s.table.root
+	out := written{bytes: s.table.bytes}
 	if root.dirty.Load() {
 		w, err := s.repo.WriteTrees(ctx)
 		if err != nil {
-			return "", err
+			return out, err
 		}
 		err = root.write(w, s.repo.IDLen)
+		if err == nil {
+			out.bytes, err = root.writeBytes(w, s.repo.IDLen)
+		}
 		if err := errors.Join(err, w.Close()); err != nil {
-			return "", err
+			return out, err
 		}
 	}
-	if root.tree.none() {
-		return s.repo.EmptyTree(ctx)
+	var err error
+	if out.tree = root.tree.text(s.repo.IDLen); root.tree.none() {
+		out.tree, err = s.repo.EmptyTree(ctx)
 	}
-	return root.tree.text(s.repo.IDLen), nil
+	return out, err
 }
 
-// write stores n's tree and those below, as far as they changed.
+// writeBytes stores the tree of the root's mirrored trees; empty: there are none.
+func (n *node) writeBytes(w *git.TreeWriter, idLen int) (string, error) {
+	list := appendTree(nil, snapshot.BytesCRLF, n.crlf, idLen)
+	list = appendTree(list, snapshot.BytesRaw, n.raw, idLen)
+	if len(list) == 0 {
+		return "", nil
+	}
+	return w.Write(list)
+}
+
+// appendTree appends an entry for the tree id, unless that is empty.
+func appendTree(list []git.Entry, name string, id oid, idLen int) []git.Entry {
+	if id.none() {
+		return list
+	}
+	return append(list, git.Entry{Path: name, Mode: git.ModeTree, ID: id.text(idLen)})
+}
+
+// write stores n's trees and those below, as far as they changed.
 func (n *node) write(w *git.TreeWriter, idLen int) error {
 	if !n.dirty.Load() {
 		return nil
 	}
-	var list []git.Entry
+	var list, crlf, raw []git.Entry
 	for i := range n.entries {
 		e := &n.entries[i]
 		if e.has(fInTree) {
-			list = append(list, git.Entry{Path: e.name, Mode: e.mode, ID: e.id.text(idLen)})
+			file := git.Entry{Path: e.name, Mode: e.mode, ID: e.id.text(idLen)}
+			list = append(list, file)
+			switch e.form {
+			case formCRLF:
+				crlf = append(crlf, file)
+			case formRaw:
+				raw = append(raw, git.Entry{Path: e.name, Mode: git.ModeFile, ID: n.raws[e.name].text(idLen)})
+			}
 			continue
 		}
 		if e.dir == nil {
@@ -44,29 +82,45 @@ func (n *node) write(w *git.TreeWriter, idLen int) error {
 		if err := e.dir.write(w, idLen); err != nil {
 			return err
 		}
-		if !e.dir.tree.none() {
-			list = append(list, git.Entry{Path: e.name, Mode: git.ModeTree, ID: e.dir.tree.text(idLen)})
-		}
+		list = appendTree(list, e.name, e.dir.tree, idLen)
+		crlf = appendTree(crlf, e.name, e.dir.crlf, idLen)
+		raw = appendTree(raw, e.name, e.dir.raw, idLen)
 	}
-	n.tree = oid{}
-	if len(list) > 0 {
-		id, err := w.Write(list)
-		if err != nil {
+	var err error
+	if n.tree, err = writeOne(w, list); err != nil {
+		return err
+	}
+	if n.crlf = n.tree; !slices.Equal(crlf, list) {
+		if n.crlf, err = writeOne(w, crlf); err != nil {
 			return err
 		}
-		n.tree = parseOID(id)
+	}
+	if n.raw, err = writeOne(w, raw); err != nil {
+		return err
 	}
 	n.dirty.Store(false)
 	return nil
+}
+
+// writeOne stores a tree; one without entries has no id.
+func writeOne(w *git.TreeWriter, list []git.Entry) (oid, error) {
+	if len(list) == 0 {
+		return oid{}, nil
+	}
+	id, err := w.Write(list)
+	return parseOID(id), err
 }
 
 // recheckObjects makes sure that what the table relies on is still in the object
 // store: what is not is stored again.
 func (s *Scanner) recheckObjects(ctx context.Context) error {
 	var ids []string
-	s.table.root.each(func(_ *node, e *entry) {
+	s.table.root.each(func(at *node, e *entry) {
 		if e.has(fInTree) && e.mode != modeGitlink {
 			ids = append(ids, e.id.text(s.repo.IDLen))
+		}
+		if e.form == formRaw {
+			ids = append(ids, at.raws[e.name].text(s.repo.IDLen))
 		}
 	})
 	missing, err := s.repo.Missing(ctx, ids)
@@ -78,7 +132,7 @@ func (s *Scanner) recheckObjects(ctx context.Context) error {
 		gone[id] = true
 	}
 	s.table.root.each(func(at *node, e *entry) {
-		if e.has(fInTree) && gone[e.id.text(s.repo.IDLen)] {
+		if e.has(fInTree) && (gone[e.id.text(s.repo.IDLen)] || e.form == formRaw && gone[at.raws[e.name].text(s.repo.IDLen)]) {
 			at.drop(e)
 		}
 	})

@@ -1,0 +1,211 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// LFBlobID is the id of content with each "\r\n" made "\n". It is empty when
+// that cannot be undone by making each "\n" a "\r\n" again: when the content has
+// a "\n" or a "\r" by itself, or changes while it is read.
+func LFBlobID(idLen int, content io.ReadSeeker) (string, error) {
+	var size int64
+	err := eachLF(content, func(p []byte) { size += int64(len(p)) })
+	if errors.Is(err, errNotCRLF) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	h := hashFor(strings.Repeat("0", 2*idLen))
+	fmt.Fprintf(h, "blob %d\x00", size)
+	err = eachLF(content, func(p []byte) { h.Write(p); size -= int64(len(p)) })
+	if err != nil || size != 0 {
+		if errors.Is(err, errNotCRLF) {
+			err = nil
+		}
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+var errNotCRLF = errors.New("not every line ends in CRLF")
+
+// eachLF calls each with the pieces of content with "\r\n" made "\n".
+func eachLF(content io.Reader, each func([]byte)) error {
+	r := bufio.NewReaderSize(content, 64<<10)
+	held := false // a "\r" was the last byte of the piece before
+	for {
+		piece, err := r.Peek(max(1, r.Buffered()))
+		if len(piece) == 0 {
+			if held {
+				return errNotCRLF
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		out := make([]byte, 0, len(piece))
+		for _, b := range piece {
+			if held != (b == '\n') {
+				return errNotCRLF
+			}
+			if held = b == '\r'; !held {
+				out = append(out, b)
+			}
+		}
+		each(out)
+		_, _ = r.Discard(len(piece))
+	}
+}
+
+// CRLFWriter writes to W with each "\n" made "\r\n".
+type CRLFWriter struct{ W io.Writer }
+
+// Write implements io.Writer.
+func (c CRLFWriter) Write(p []byte) (int, error) {
+	out := make([]byte, 0, len(p)+len(p)/16)
+	for _, b := range p {
+		if b == '\n' {
+			out = append(out, '\r')
+		}
+		out = append(out, b)
+	}
+	if _, err := c.W.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WriteRawFiles stores the files at paths, relative to the root, as they are on
+// disk, without any conversion, and returns their ids in the same order. A file
+// that cannot be read is an error.
+func (r *Repo) WriteRawFiles(ctx context.Context, paths []string) ([]string, error) {
+	ids := make([]string, len(paths))
+	var in strings.Builder
+	var batch []int
+	for i, path := range paths {
+		if strings.Contains(path, "\n") || strings.HasSuffix(path, "\r") { // the list is one of lines
+			out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"hash-object", "-w", "--no-filters", "--", "./" + path}})
+			if err != nil {
+				return nil, fmt.Errorf("store raw bytes of %q: %w", path, err)
+			}
+			ids[i] = out
+			continue
+		}
+		batch = append(batch, i)
+		in.WriteString("./" + path + "\n")
+	}
+	if len(batch) == 0 {
+		return ids, nil
+	}
+	out, err := r.git.output(ctx, call{dir: r.Worktree, stdin: strings.NewReader(in.String()), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
+	if err != nil {
+		return nil, fmt.Errorf("store raw bytes: %w", err)
+	}
+	lines := strings.Fields(string(out))
+	if len(lines) != len(batch) {
+		return nil, fmt.Errorf("store raw bytes: %d ids for %d files", len(lines), len(batch))
+	}
+	for k, i := range batch {
+		ids[i] = lines[k]
+	}
+	return ids, nil
+}
+
+// AttributeValue is what a file gives an attribute; empty where Attributes says
+// that it is not set, or set without a value.
+func AttributeValue(said string) string {
+	switch said {
+	case "set", "unset", "unspecified":
+		return ""
+	}
+	return said
+}
+
+// Sizes gives the size in bytes of each of the objects ids, in their order; -1
+// where the store does not have it.
+func (r *Repo) Sizes(ctx context.Context, ids []string) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := r.git.output(ctx, call{
+		dir: r.Worktree, stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"), args: []string{"cat-file", "--batch-check=%(objectsize)"},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look up sizes: %w", err)
+	}
+	sizes := make([]int64, 0, len(ids))
+	for line := range strings.Lines(string(out)) {
+		var n int64 = -1
+		if _, err := fmt.Sscan(line, &n); err != nil || strings.HasSuffix(line, " missing\n") {
+			n = -1
+		}
+		sizes = append(sizes, n)
+	}
+	if len(sizes) != len(ids) {
+		return nil, fmt.Errorf("look up sizes: %d answers for %d objects", len(sizes), len(ids))
+	}
+	return sizes, nil
+}
+
+// LookUp finds paths in a tree, reading only the trees along them; those that
+// the tree does not have are not in the result.
+func (r *Repo) LookUp(ctx context.Context, tree string, paths []string) (map[string]Entry, error) {
+	found := map[string]Entry{}
+	if tree == "" || len(paths) == 0 {
+		return found, nil
+	}
+	objects, err := r.ReadObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &lookup{editor: &treeEditor{objects: objects, idLen: r.IDLen}, dirs: map[string]map[string]Entry{}}
+	for _, path := range paths {
+		var e Entry
+		var ok bool
+		if e, ok, err = l.at(tree, path); err != nil {
+			break
+		}
+		if ok {
+			found[path] = Entry{Path: path, Mode: e.Mode, ID: e.ID}
+		}
+	}
+	if err := errors.Join(err, objects.Close()); err != nil {
+		return nil, fmt.Errorf("look into tree %s: %w", tree, err)
+	}
+	return found, nil
+}
+
+type lookup struct {
+	editor *treeEditor
+	dirs   map[string]map[string]Entry // by tree id
+}
+
+func (l *lookup) at(tree, path string) (Entry, bool, error) {
+	for {
+		entries, ok := l.dirs[tree]
+		if !ok {
+			var err error
+			if entries, err = l.editor.read(tree); err != nil {
+				return Entry{}, false, err
+			}
+			l.dirs[tree] = entries
+		}
+		first, rest, more := strings.Cut(path, "/")
+		e, ok := entries[first]
+		if !ok || !more || e.Mode != ModeTree {
+			return e, ok && !more, nil
+		}
+		tree, path = e.ID, rest
+	}
+}

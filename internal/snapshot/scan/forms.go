@@ -1,0 +1,180 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+const encodingAttr = "working-tree-encoding"
+
+var errNotRegular = errors.New("not a regular file")
+
+// onDisk is what was read of a file that git has just stored.
+type onDisk struct {
+	form  form
+	raw   oid  // formRaw: the blob of its bytes
+	moved bool // it changed meanwhile
+}
+
+// readForms reads the files in list again, which git stored as ids say, and
+// tells in which form each is on disk; by its place in list. The bytes that the
+// blobs do not give back are stored, except of what a filter program hides.
+// Whether a file changed between git's reading and this one is for the caller to
+// see, by its stat data.
+func (p *pass) readForms(list []work, ids map[string]git.IndexEntry) ([]onDisk, error) {
+	out := make([]onDisk, len(list))
+	own := make([]string, len(list)) // ids of the bytes, for formRaw
+	g, ctx := errgroup.WithContext(p.ctx)
+	g.SetLimit(readers)
+	for i, w := range list {
+		ie, ok := ids[w.path]
+		switch {
+		case w.filter != "":
+			out[i].form = formFiltered
+		case ok && w.kind == regular && ie.Mode != git.ModeLink && ie.Mode != modeGitlink:
+			g.Go(func() error {
+				out[i].form, own[i] = p.s.readForm(w.path, ie.ID)
+				return ctx.Err()
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var which []int
+	var paths []string
+	for i := range out {
+		if out[i].form == formRaw {
+			which, paths = append(which, i), append(paths, list[i].path)
+		}
+	}
+	stored, err := p.s.storeRaw(p.ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range which {
+		if stored[k] != own[i] {
+			out[i] = onDisk{moved: true}
+			continue
+		}
+		out[i].raw = parseOID(stored[k])
+	}
+	return out, nil
+}
+
+// readForm compares the file at path with the blob id. For formRaw it gives the
+// id of the file's bytes. A file that cannot be read is formUnread.
+func (s *Scanner) readForm(path, id string) (form, string) {
+	file, size, err := openFile(s.abs(path))
+	if err != nil {
+		return formUnread, ""
+	}
+	defer func() { _ = file.Close() }()
+	own, err := git.BlobID(s.repo.IDLen, file, size)
+	if err != nil || own == "" {
+		return formUnread, ""
+	}
+	if own == id {
+		return formSame, ""
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return formUnread, ""
+	}
+	if lf, err := git.LFBlobID(s.repo.IDLen, file); err == nil && lf == id {
+		return formCRLF, ""
+	}
+	return formRaw, own
+}
+
+// storeRaw stores the bytes of paths and gives their blobs' ids; none for a file
+// that cannot be read any more.
+func (s *Scanner) storeRaw(ctx context.Context, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	ids, err := s.repo.WriteRawFiles(ctx, paths)
+	if err == nil {
+		return ids, nil
+	}
+	if _, ok := snapshot.Refusal(err, paths); !ok {
+		return nil, err
+	}
+	if len(paths) == 1 {
+		return []string{""}, s.probe(ctx)
+	}
+	half := len(paths) / 2
+	first, err := s.storeRaw(ctx, paths[:half])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.storeRaw(ctx, paths[half:])
+	return append(first, second...), err
+}
+
+// known is what git and its index prove of a file that nobody has read here.
+type known uint8
+
+const (
+	notKnown      known = iota // it has to be read
+	knownSame                  // unchanged, and its bytes are those of the blob
+	knownFiltered              // unchanged, and a filter program has a say in it
+)
+
+func (k known) form() form {
+	if k == knownFiltered {
+		return formFiltered
+	}
+	return formUnread
+}
+
+// asGitKnows tells which files of list git knows to be unchanged, by its stat
+// data, and what that says of their bytes; by their place in list. Git's
+// conversions of line ends and of $Id$ only ever shorten a file: where the sizes
+// agree they did nothing. An encoding may keep the size.
+func (p *pass) asGitKnows(list []work) ([]known, error) {
+	var which []int
+	var ids, paths []string
+	for i, w := range list {
+		if e := w.at.find(w.name); w.tracked && !e.has(fConflict|fAssume) && e.idxMode != modeGitlink {
+			which, ids, paths = append(which, i), append(ids, e.idxID.text(p.s.repo.IDLen)), append(paths, w.path)
+		}
+	}
+	var dirty []string
+	var sizes []int64
+	var attrs map[string]map[string]string
+	g, ctx := errgroup.WithContext(p.ctx)
+	g.Go(func() (err error) { dirty, err = p.s.repo.Through(p.outside.filters).DirtyTracked(ctx); return err })
+	g.Go(func() (err error) { sizes, err = p.s.repo.Sizes(ctx, ids); return err })
+	if p.mentioned("filter", encodingAttr) {
+		g.Go(func() (err error) {
+			attrs, err = p.s.repo.Attributes(ctx, []string{"filter", encodingAttr}, paths)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	changed := make(map[string]bool, len(dirty))
+	for _, path := range dirty {
+		changed[path] = true
+	}
+	out := make([]known, len(list))
+	for k, i := range which {
+		a := attrs[paths[k]]
+		_, filtered := p.outside.filters[git.AttributeValue(a["filter"])]
+		switch {
+		case changed[paths[k]]:
+		case filtered:
+			out[i] = knownFiltered
+		case git.AttributeValue(a[encodingAttr]) == "" && sizes[k] == list[i].stat.size:
+			out[i] = knownSame
+		}
+	}
+	return out, nil
+}
