@@ -104,17 +104,20 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 		if err != nil {
 			return err
 		}
+		c := &Checkpoint{
+			Kind: KindStart, Pane: r.Pane, Turn: r.Turn, Agent: r.Agent,
+			Label: fmt.Sprintf("edits before turn %d", r.Turn),
+		}
+		s.markLate(ctx, l, c, previous, r.LetGo)
+		at, uncertain := s.now().UTC(), c.Uncertain
 		if r.SaveStart && l.made.Tree != previous {
-			c := &Checkpoint{
-				Kind: KindStart, Pane: r.Pane, Turn: r.Turn, Agent: r.Agent,
-				Label: fmt.Sprintf("edits before turn %d", r.Turn),
-			}
 			if err := s.record(ctx, l, c, nil); err != nil {
 				return err
 			}
 			res.Start = c
 		}
 		res.Base = s.nameBase(ctx, l, res.Start)
+		res.Base.At, res.Base.Uncertain = at, uncertain
 		return s.holdBase(ctx, l, r)
 	})
 	return res, err
@@ -198,6 +201,7 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	res := SaveResult{Tree: l.made.Tree}
 	if !r.Always {
 		same, err := s.unchanged(ctx, l, r)
+		res.Together = l.together(r)
 		if err == nil && same && !r.Since.IsZero() {
 			for _, left := range snapshot.Touched(s.repo.Worktree, l.made.LeftOut, r.Since) {
 				res.NotCovered = append(res.NotCovered, LeftOut{Path: left.Path, Reason: left.Reason})
@@ -209,9 +213,13 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	}
 	c := &Checkpoint{
 		Kind: r.Kind, Pane: r.Pane, Turn: r.Turn, State: r.State, Label: Label(r.Label), Base: r.Base,
-		Agent: r.Agent, AgentSession: r.AgentSession, Transcript: r.Transcript,
+		Agent: r.Agent, AgentSession: r.AgentSession, Transcript: r.Transcript, With: r.With, Named: r.Named,
 	}
-	c.Late = r.Late != nil && r.Late()
+	from := ""
+	if r.Base != nil {
+		from, c.Uncertain = r.Base.Tree, r.Base.Uncertain
+	}
+	s.markLate(ctx, l, c, from, r.LetGo)
 	if err := s.record(ctx, l, c, nil); err != nil {
 		return res, err
 	}
@@ -314,7 +322,9 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 			ids, roles = append(ids, id), append(roles, record.RoleBase)
 		}
 	}
-	if c.Beside, err = s.writeBeside(ctx, s.besideOf(l)); err != nil {
+	kept := s.besideOf(l)
+	longLists(c, &kept)
+	if c.Beside, err = s.writeBeside(ctx, kept); err != nil {
 		return nil, nil, err
 	}
 	if c.Beside != "" {

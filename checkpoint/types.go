@@ -22,6 +22,7 @@ type (
 	Checkpoint = record.Checkpoint
 	NotSaved   = record.NotSaved
 	PaneInfo   = record.PaneInfo
+	TurnID     = record.TurnID
 )
 
 // The kinds of checkpoint.
@@ -51,6 +52,9 @@ type BeginRequest struct {
 	Turn      int  // the turn that begins
 	SaveStart bool // save what changed since the newest checkpoint as kind start
 	Agent     string
+	// LetGo is asked when the work tree was seen: since when the agent goes on
+	// without waiting; zero: it waits. nil: it does.
+	LetGo func() time.Time
 }
 
 // BeginResult is the base of the turn, and the start checkpoint if one was due.
@@ -71,7 +75,9 @@ type SaveRequest struct {
 	Agent        string
 	AgentSession string
 	Transcript   string
-	Late         func() bool             // is asked when the checkpoint is written: it comes late; nil: it does not
+	LetGo        func() time.Time        // as in BeginRequest; a save for which the agent does not wait any more comes late
+	With         []TurnID                // turns of other panes that were open in the work tree while this one was
+	Named        []string                // files that the turn's tools named, relative to the root
 	Since        time.Time               // when the turn began; with it, a turn that changed left-out places alone says so
 	Progress     func(done, total int64) // is told how many files are stored; may be nil
 }
@@ -81,4 +87,5 @@ type SaveResult struct {
 	Checkpoint *Checkpoint // nil: nothing had changed
 	Tree       string      // the work tree as saved or seen
 	NotCovered []LeftOut   // nothing else changed than these left-out places
+	Together   int         // nothing changed since the base, which was seen late: the turn with which it may have been saved
 }

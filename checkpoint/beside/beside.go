@@ -20,6 +20,9 @@ import (
 type Content struct {
 	LeftOut []snapshot.LeftOut // every path that the checkpoint does not hold
 
+	Uncertain []string // every path that changed after the agent was let go, where there are many
+	Named     []string // every path that the turn's tools named, where there are many
+
 	// Raw is a mirrored tree: the bytes that a file had on disk, where they are
 	// not those of its blob and CRLF does not tell them. Empty: there are none.
 	Raw string
@@ -37,9 +40,11 @@ type Part struct {
 
 // The names of the entries.
 const (
-	nameLeftOut = "left-out"
-	nameRaw     = "raw"
-	nameCRLF    = "crlf"
+	nameLeftOut   = "left-out"
+	nameUncertain = "uncertain"
+	nameNamed     = "named"
+	nameRaw       = "raw"
+	nameCRLF      = "crlf"
 )
 
 // Parts gives the entries that c needs, by name; none where there is nothing to
@@ -49,7 +54,9 @@ func (c *Content) Parts() []Part {
 	for _, p := range []Part{
 		{Name: nameCRLF, Tree: c.CRLF},
 		{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
+		{Name: nameNamed, Data: encodePaths(c.Named)},
 		{Name: nameRaw, Tree: c.Raw},
+		{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
 	} {
 		if len(p.Data) > 0 || p.Tree != "" {
 			parts = append(parts, p)
@@ -68,6 +75,10 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 		switch e.Path {
 		case nameLeftOut:
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.LeftOut, err = decodeLeftOut(data); return err })
+		case nameUncertain:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.Uncertain, err = decodePaths(data); return err })
+		case nameNamed:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.Named, err = decodePaths(data); return err })
 		case nameRaw:
 			c.Raw, err = treeOf(e)
 		case nameCRLF:

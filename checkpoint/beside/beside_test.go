@@ -34,6 +34,7 @@ func TestContentComesBack(t *testing.T) {
 		"left out": {LeftOut: []snapshot.LeftOut{
 			{Path: "a\tb\nc \xff", Reason: snapshot.Unreadable}, {Path: "big.bin", Reason: snapshot.TooLarge},
 		}},
+		"lists of paths": {Uncertain: []string{"a b", "c\xff\nd"}, Named: []string{"x/y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts := c.Parts()
@@ -61,6 +62,7 @@ func TestMalformedIsSaid(t *testing.T) {
 		"a list that is a tree":   {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeTree}},
 		"a mirror that is a blob": {entry: git.Entry{Path: nameRaw, Mode: git.ModeFile}},
 		"a record without end":    {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeFile}, data: "too large\tx"},
+		"an empty path":           {entry: git.Entry{Path: nameNamed, Mode: git.ModeFile}, data: "a\x00\x00"},
 		"a record without a path": {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeFile}, data: "too large\t\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 	PanesRoot       = refRoot + "panes/"
 	IdentityName    = "turnback"
 	IdentityEmail   = "turnback@localhost"
-	MaxNamed        = 20 // left-out paths that a checkpoint's own message names
+	MaxNamed        = 20 // paths of a list that a checkpoint's own message names
 )
 
 // Roles of a checkpoint's parents, in the trailer Parents.
@@ -52,6 +52,9 @@ func Describe(c *Checkpoint, roles []string) string {
 			t.Add("Base-Number", strconv.Itoa(b.Number))
 		}
 		t.Add("Base-Name", b.Name)
+		if !b.At.IsZero() {
+			t.Add("Base-Time", b.At.UTC().Format(time.RFC3339Nano))
+		}
 	}
 	t.Add("Time", c.At.UTC().Format(time.RFC3339Nano))
 	t.Add("Agent", c.Agent)
@@ -63,6 +66,15 @@ func Describe(c *Checkpoint, roles []string) string {
 	}
 	if c.Late {
 		t.Add("Late", "true")
+	}
+	if c.UncertainCount > 0 {
+		t.Add("Uncertain-Count", strconv.Itoa(c.UncertainCount))
+		t.AddList("Uncertain", pathItems(c.Uncertain))
+	}
+	t.AddList("With", turnItems(c.With))
+	if c.NamedCount > 0 {
+		t.Add("Named-Count", strconv.Itoa(c.NamedCount))
+		t.AddList("Named", pathItems(c.Named))
 	}
 	t.Add("Parents", strings.Join(roles, " "))
 	subject := c.Label
@@ -165,6 +177,12 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	c.Worktree, c.Head, c.Branch = t.Get("Worktree"), t.Get("Head"), t.Get("Branch")
 	if tree := t.Get("Base-Tree"); tree != "" {
 		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Number: numbers["Base-Number"], Name: t.Get("Base-Name")}
+		if at := t.Get("Base-Time"); at != "" {
+			var err error
+			if c.Base.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+				return fmt.Errorf("%w: time %.40q", trailers.ErrMalformed, at)
+			}
+		}
 	}
 	at, err := time.Parse(time.RFC3339Nano, t.Get("Time"))
 	if err != nil {
@@ -180,6 +198,9 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	}
 	for _, f := range items {
 		c.LeftOut = append(c.LeftOut, LeftOut{Reason: f[0], Path: f[1]})
+	}
+	if err := c.fillTurns(t); err != nil {
+		return err
 	}
 	return c.setParents(strings.Fields(t.Get("Parents")), ref.Parents)
 }

@@ -44,6 +44,18 @@ type Base struct {
 	Tree   string // tree id
 	Number int    // the pane's checkpoint that has this tree; 0: none
 	Name   string // as a person reads it: "checkpoint 2", "HEAD 1a2b3c4", "the work tree after restoring 1", "an empty tree"
+
+	At time.Time // when the work tree was seen so; zero: not known
+	// Uncertain are files that changed after the agent was let go and before the
+	// work tree was seen: they may be the turn's own. At most 1,000; a checkpoint's
+	// base has none, they are among the checkpoint's own.
+	Uncertain []string
+}
+
+// TurnID names a turn of a pane.
+type TurnID struct {
+	Pane string `json:"pane"` // the pane's id
+	Turn int    `json:"turn"`
 }
 
 // LeftOut is a path that a checkpoint does not hold.
@@ -74,7 +86,17 @@ type Checkpoint struct {
 	LeftOut      []LeftOut
 	LeftOutCount int
 	Late         bool
-	Damaged      string // why it cannot be used; empty: sound
+	// Uncertain are files that changed after the agent was let go and before the
+	// work tree was seen, at the turn's start or its end: the first 20.
+	Uncertain      []string
+	UncertainCount int
+	// With are the turns of other panes that were open in the same work tree while
+	// this one was. Named are the first 20 of the files that the turn's own tools
+	// named; none where With is empty.
+	With       []TurnID
+	Named      []string
+	NamedCount int
+	Damaged    string // why it cannot be used; empty: sound
 
 	Beside     string // commit that keeps what is not in the tree; empty: nothing
 	BaseCommit string // commit that keeps the base; empty: something else does

@@ -32,9 +32,11 @@ type Window struct {
 	Transcript     string `json:"transcript,omitempty"`      // absolute path of the agent's transcript
 	TranscriptSize int64  `json:"transcript_size,omitempty"` // its size in bytes when the newest turn began
 
-	agentstate.Machine       // state and turns
-	Base               *Base `json:"base,omitempty"` // what the newest turn started from; nil: not noted
-	Due                []Due `json:"due,omitempty"`  // what is to be stored of its turns, oldest first
+	agentstate.Machine          // state and turns
+	Base               *Base    `json:"base,omitempty"`  // what the newest turn started from; nil: not noted
+	With               []TurnID `json:"with,omitempty"`  // turns of other windows that were open in the work tree while the newest was
+	Named              []string `json:"named,omitempty"` // files that the newest turn's tools named, relative to the root
+	Due                []Due    `json:"due,omitempty"`   // what is to be stored of its turns, oldest first
 
 	LastActive time.Time `json:"last_active"`    // the last sign of life
 	Gone       bool      `json:"gone,omitempty"` // its terminal is known to have ended
@@ -54,6 +56,8 @@ type Due struct {
 	AgentSession string    `json:"agent_session,omitempty"` // its session
 	Transcript   string    `json:"transcript,omitempty"`    // where in its transcript the agent was
 	Base         *Base     `json:"base,omitempty"`          // of the turn; nil: not noted
+	With         []TurnID  `json:"with,omitempty"`          // as in Window
+	Named        []string  `json:"named,omitempty"`         // as in Window
 	Since        time.Time `json:"since"`                   // when the turn began
 }
 
@@ -66,7 +70,7 @@ func (w Window) Owe(d Due) Window {
 		w = w.Paid(d.Turn, d.Start)
 	}
 	w.Due = append(slices.Clone(w.Due), d)
-	w.Due = w.Due[max(0, len(w.Due)-maxDue):]
+	w.Due = lighter(w.Due[max(0, len(w.Due)-maxDue):])
 	return w
 }
 
@@ -112,6 +116,9 @@ type Base struct {
 	Tree   string `json:"tree"`
 	Number int    `json:"number"` // the window's checkpoint with this tree; 0: none
 	Name   string `json:"name"`   // as a person reads it
+
+	At        time.Time `json:"at,omitzero"`         // when the work tree was seen so
+	Uncertain []string  `json:"uncertain,omitempty"` // files that may have changed after the turn began
 }
 
 // Process names a process, also after its id was used again.

@@ -139,19 +139,6 @@ func (t *Tracker) adopt(w registry.Window) {
 	}
 }
 
-// foreignTurn reports whether a window that another process follows has a turn
-// open in the work tree of w.
-func (t *Tracker) foreignTurn(w registry.Window) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, other := range t.records(w.CommonDir) {
-		if other.ID != w.ID && other.Worktree == w.Worktree && other.TurnOpen && t.foreign(other) {
-			return true
-		}
-	}
-	return false
-}
-
 // Busy returns the windows in a work tree whose agent is mid-turn, those that
 // other processes follow too. Before that it closes, and saves, the turns of
 // agents that are dead or were interrupted; it waits for these saves and all

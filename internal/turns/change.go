@@ -50,7 +50,8 @@ func (c *change) apply(e agentstate.Event) {
 func (c *change) effect(effect agentstate.Effect) {
 	switch effect := effect.(type) {
 	case agentstate.TurnStarted:
-		c.w.Base, c.w.TranscriptSize = nil, fileSize(c.w.Transcript)
+		c.w.Base, c.w.With, c.w.Named, c.w.TranscriptSize = nil, nil, nil, fileSize(c.w.Transcript)
+		c.meet(effect.Turn)
 		current := &turn{number: effect.Turn}
 		c.t.turns[c.w.ID] = current
 		c.turnEvent("turn_started", effect.Turn, "")
@@ -61,6 +62,7 @@ func (c *change) effect(effect agentstate.Effect) {
 		}
 	case agentstate.TurnContinued:
 		c.w.TranscriptSize = fileSize(c.w.Transcript)
+		c.meet(effect.Turn)
 		c.turnEvent("turn_started", effect.Turn, "")
 		c.t.wakeUp()
 	case agentstate.TurnEnded:
@@ -184,6 +186,9 @@ func (t *Tracker) writeState() {
 // last sign of life.
 func sameButTime(a, b registry.Window) bool {
 	a.LastActive, a.Claimed = b.LastActive, b.Claimed
+	if len(a.With) == 0 && len(b.With) == 0 {
+		a.Named = b.Named // of no use to anybody while the turn is alone
+	}
 	return reflect.DeepEqual(a, b)
 }
 

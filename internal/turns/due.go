@@ -147,7 +147,8 @@ func (t *Tracker) resume(w registry.Window) registry.Window {
 		}
 		j.window.Agent, j.window.AgentSession, j.window.TurnStarted = d.Agent, d.AgentSession, d.Since
 		j.state, j.label, j.transcript = d.State, d.Label, d.Transcript
-		j.late.Store(true)
+		j.window.With, j.window.Named = d.With, d.Named
+		j.letGo(d.At)
 		j = t.enqueue(j)
 		t.resumed[w.Worktree] = append(t.resumed[w.Worktree], j)
 		if d.Turn == w.Turn {

@@ -31,7 +31,7 @@ func Finish(ctx context.Context, s Store, w registry.Window, how agentstate.Kind
 		_, err := s.Save(ctx, checkpoint.SaveRequest{
 			Kind: checkpoint.KindTurn, Pane: pane, Turn: d.Turn, State: d.State, Label: d.Label, Base: baseOf(d.Base),
 			Agent: d.Agent, AgentSession: d.AgentSession, Transcript: d.Transcript, Since: d.Since,
-			Late: func() bool { return d.At.Before(now) },
+			LetGo: letGo(d, now), With: withOf(d.With), Named: d.Named,
 		})
 		if err != nil {
 			return w, fmt.Errorf("save turn %d of pane %s: %w", d.Turn, w.ID, err)
@@ -58,6 +58,7 @@ func dueOf(w registry.Window, effect agentstate.SaveDue, now time.Time) registry
 	return registry.Due{
 		Turn: effect.Turn, At: now, State: string(effect.State), Label: effect.Label,
 		Agent: w.Agent, AgentSession: w.AgentSession, Base: w.Base, Since: w.TurnStarted,
+		With: w.With, Named: w.Named,
 	}
 }
 
@@ -67,4 +68,15 @@ func baseOf(b *registry.Base) *checkpoint.Base {
 	}
 	base := checkpoint.Base(*b)
 	return &base
+}
+
+// letGo tells since when nobody waits for what is due: since it fell due, if that
+// was before now.
+func letGo(d registry.Due, now time.Time) func() time.Time {
+	return func() time.Time {
+		if d.At.Before(now) {
+			return d.At
+		}
+		return time.Time{}
+	}
 }

@@ -24,22 +24,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeStore keeps checkpoints in memory. What is on its disk is one word.
 type fakeStore struct {
-	mu      sync.Mutex
-	busy    bool
-	overlap bool // two calls ran at the same time
-	disk    string
-	newest  string // tree of the newest checkpoint by any pane
-	last    map[string]checkpoint.Checkpoint
-	begins  []checkpoint.BeginRequest
-	saves   []checkpoint.SaveRequest
-	late    []bool // what each save request said when it was written
-	notes   []checkpoint.NotSaved
-	calls   []string             // begin and save requests in order, as words
-	hold    chan struct{}        // when set, each call takes an element before it goes on
-	left    []checkpoint.LeftOut // what changed beside the tree
-	slow    time.Duration        // how long each call takes
-	fail    map[string]error     // by "begin", "save", "note", "highest"
-	highest map[string]int       // by pane
+	mu       sync.Mutex
+	busy     bool
+	overlap  bool // two calls ran at the same time
+	disk     string
+	newest   string // tree of the newest checkpoint by any pane
+	last     map[string]checkpoint.Checkpoint
+	begins   []checkpoint.BeginRequest
+	saves    []checkpoint.SaveRequest
+	late     []bool // what each save request said when it was written
+	notes    []checkpoint.NotSaved
+	calls    []string             // begin and save requests in order, as words
+	hold     chan struct{}        // when set, each call takes an element before it goes on
+	left     []checkpoint.LeftOut // what changed beside the tree
+	slow     time.Duration        // how long each call takes
+	together int                  // what an unchanged save says
+	fail     map[string]error     // by "begin", "save", "note", "highest"
+	highest  map[string]int       // by pane
 }
 
 func newFakeStore() *fakeStore {
@@ -101,14 +102,14 @@ func (s *fakeStore) Save(ctx context.Context, r checkpoint.SaveRequest) (checkpo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves = append(s.saves, r)
-	s.late = append(s.late, r.Late != nil && r.Late())
+	s.late = append(s.late, r.LetGo != nil && !r.LetGo().IsZero())
 	if err := s.fail["save"]; err != nil {
 		return checkpoint.SaveResult{}, err
 	}
 	last := s.last[r.Pane.ID]
 	same := last.Kind == r.Kind && last.Turn == r.Turn && last.Tree == s.disk
 	if same || r.Base != nil && r.Base.Tree == s.disk {
-		return checkpoint.SaveResult{Tree: s.disk, NotCovered: s.left}, nil
+		return checkpoint.SaveResult{Tree: s.disk, NotCovered: s.left, Together: s.together}, nil
 	}
 	c := s.add(r.Kind, r.Pane, r.Turn, r.State, r.Label)
 	return checkpoint.SaveResult{Checkpoint: &c, Tree: s.disk}, nil

@@ -32,11 +32,22 @@ type job struct {
 	state      string          // save
 	label      string          // save
 	transcript string          // save: where in its transcript the agent was
-	late       atomic.Bool     // whoever caused it was let go before it was done
+	letGoAt    atomic.Int64    // when whoever caused it was let go before it was done, in nanoseconds; 0: not
 	done       chan struct{}   // closed when the job is done
 	outcome    outcome         // set before done is closed
 	at         time.Time       // when the event fired
 	pane       checkpoint.Pane // the window as the store knows it
+}
+
+// letGo notes that nobody waits for j any more.
+func (j *job) letGo(now time.Time) { j.letGoAt.CompareAndSwap(0, now.UnixNano()) }
+
+// sinceWhen is when letGo was first called; zero: not yet.
+func (j *job) sinceWhen() time.Time {
+	if at := j.letGoAt.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 // outcome is what became of a job.
@@ -122,9 +133,9 @@ func (t *Tracker) speaks(j *job, err error) bool {
 }
 
 func (t *Tracker) doBegin(s Store, j *job) {
-	foreign := t.foreignTurn(j.window)
+	foreign := t.meetForeign(j)
 	result, err := s.Begin(t.ctx, checkpoint.BeginRequest{
-		Pane: j.pane, Turn: j.turn.number, SaveStart: j.saveStart && !foreign, Agent: j.window.Agent,
+		Pane: j.pane, Turn: j.turn.number, SaveStart: j.saveStart && !foreign, Agent: j.window.Agent, LetGo: j.sinceWhen,
 	})
 	if err != nil {
 		j.outcome.notSaved = reason(err)
@@ -145,13 +156,15 @@ func (t *Tracker) doBegin(s Store, j *job) {
 }
 
 func (t *Tracker) doSave(s Store, j *job) {
+	t.meetForeign(j)
 	t.mu.Lock()
 	base := baseOf(j.turn.base)
 	w := j.window
 	t.mu.Unlock()
 	result, err := s.Save(t.ctx, checkpoint.SaveRequest{
 		Kind: checkpoint.KindTurn, Pane: j.pane, Turn: j.turn.number, State: j.state, Label: j.label, Base: base,
-		Agent: w.Agent, AgentSession: w.AgentSession, Transcript: j.transcript, Late: j.late.Load, Since: w.TurnStarted,
+		Agent: w.Agent, AgentSession: w.AgentSession, Transcript: j.transcript, LetGo: j.sinceWhen, Since: w.TurnStarted,
+		With: withOf(w.With), Named: w.Named,
 	})
 	if err != nil {
 		j.outcome.notSaved = reason(err)
@@ -165,8 +178,13 @@ func (t *Tracker) doSave(s Store, j *job) {
 		j.outcome.checkpoint = &saved
 	default:
 		j.outcome.unchanged = true
-		if len(result.NotCovered) > 0 {
+		switch {
+		case len(result.NotCovered) > 0:
 			t.note(s, j, notCovered(result.NotCovered))
+		case result.Together > 0:
+			t.note(s, j, fmt.Sprintf("saved together with turn %d", result.Together))
+		case base != nil && base.Tree == result.Tree:
+			t.part(j)
 		}
 	}
 	t.tell(j)
@@ -249,10 +267,10 @@ func (t *Tracker) await(ctx context.Context, limit time.Duration, jobs []*job, r
 		case <-j.done:
 		case <-timer.C:
 			timer.Reset(0)
-			j.late.Store(true)
+			j.letGo(t.o.Now())
 			result.Pending = true
 		case <-ctx.Done():
-			j.late.Store(true)
+			j.letGo(t.o.Now())
 			result.Pending = true
 		}
 	}

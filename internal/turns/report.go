@@ -23,7 +23,7 @@ func (t *Tracker) Report(ctx context.Context, r api.AgentReport) (api.SetAgentSt
 		return api.SetAgentStateResult{}, api.Errorf(api.CodeInvalidParams, "there is no kind of report %q", r.Kind)
 	}
 	where := t.trees.at(ctx, r.Dir, r.Kind == api.ReportPrompt)
-	s := sighting(r, where)
+	s, files := sighting(r, where), named(r)
 
 	t.mu.Lock()
 	w, ok := t.reported(r, s)
@@ -44,7 +44,7 @@ func (t *Tracker) Report(ctx context.Context, r api.AgentReport) (api.SetAgentSt
 		return api.SetAgentStateResult{State: string(agentstate.None)}, nil
 	}
 	t.count(w.ID, +1)
-	result, jobs := t.take(r, s, w, where)
+	result, jobs := t.take(r, s, w, where, files)
 	t.mu.Unlock()
 
 	limit := hookWait
@@ -72,7 +72,7 @@ func (t *Tracker) prepare(ctx context.Context, r api.AgentReport, s registry.Sig
 
 // take applies the report to its window and returns the answer so far, with
 // what is to be waited for. t.mu is held.
-func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window, where place) (api.SetAgentStateResult, []*job) {
+func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window, where place, files []string) (api.SetAgentStateResult, []*job) {
 	jobs := t.leaveOthers(r, w)
 	c := t.change(w, where)
 	child := t.isChild(r, w)
@@ -84,6 +84,7 @@ func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window
 	for _, e := range events(r, c.w, w, child) {
 		c.apply(e)
 	}
+	c.names(files)
 	result := c.finish()
 	c.complain(&result)
 	jobs = append(jobs, c.jobs...)

@@ -46,7 +46,7 @@ func TestATurnIsBegunAndSaved(t *testing.T) {
 	if save.Since.Before(before) || save.Since.After(after) {
 		t.Errorf("the turn began at %s, not between %s and %s", save.Since, before, after)
 	}
-	save.Base, save.Since, save.Late = nil, time.Time{}, nil
+	save.Base, save.Since, save.LetGo = nil, time.Time{}, nil
 	if diff := cmp.Diff(want, save); diff != "" {
 		t.Errorf("save (-want +got):\n%s", diff)
 	}
