@@ -190,6 +190,24 @@ func (r *Repo) Ignored(ctx context.Context, root string, paths []string) (map[st
 		args: []string{"check-ignore", "--no-index", "-z", "-v", "-n", "--stdin"},
 	}
 	r.at(&c, root)
+	return r.ignored(ctx, c, paths)
+}
+
+// IgnoredInSparse is Ignored for the work tree where ignore files count, too,
+// that only the user's index has, because git was told to do without them on disk.
+// None of paths may be tracked. It takes longer: git compares each with the index.
+func (r *Repo) IgnoredInSparse(ctx context.Context, paths []string) (map[string]bool, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	list := "./" + strings.Join(paths, "\x00./") + "\x00"
+	return r.ignored(ctx, call{
+		dir: r.Worktree, stdin: strings.NewReader(list), env: []string{"GIT_LITERAL_PATHSPECS=0"},
+		args: []string{"check-ignore", "-z", "-v", "-n", "--stdin"},
+	}, paths)
+}
+
+func (r *Repo) ignored(ctx context.Context, c call, paths []string) (map[string]bool, error) {
 	out, err := r.git.output(ctx, c)
 	if err != nil && !exitedWith(err, 1) {
 		return nil, fmt.Errorf("ask for ignored files: %w", err)

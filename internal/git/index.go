@@ -162,6 +162,19 @@ func (r *Repo) SetIndexEntries(ctx context.Context, path string, entries []Entry
 	return nil
 }
 
+// SkipInIndex has git do without the files of paths on disk, in the index at path.
+func (r *Repo) SkipInIndex(ctx context.Context, path string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	list := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: list, args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}}, nil)
+	if err != nil {
+		return fmt.Errorf("mark paths of a private index: %w", err)
+	}
+	return nil
+}
+
 // WriteIndexTree writes the index at path as a tree and returns its id.
 func (r *Repo) WriteIndexTree(ctx context.Context, path string) (string, error) {
 	id, err := r.git.line(ctx, call{dir: r.Worktree, index: path, args: []string{"write-tree"}})

@@ -160,16 +160,21 @@ func (k *making) tracked(head git.Head) (map[string]git.IndexEntry, error) {
 	}
 	set := map[string]git.IndexEntry{}
 	var keep, list []git.Entry
+	var rules []string // ignore files that count though they are not on disk
 	for _, e := range entries {
 		if _, twice := set[e.Path]; twice {
 			continue
 		}
 		set[e.Path] = e
+		listed := e.Entry
 		if old, ok := inHead[e.Path]; ok && e.SkipWorktree && old.OldMode != 0 {
 			e.ID, e.Mode = old.OldID, old.OldMode
 		}
 		if st, err := os.Lstat(filepath.Join(k.repo.Worktree, e.Path)); err != nil || !st.IsDir() || e.Mode == git.ModeGitlink {
-			list = append(list, e.Entry)
+			list = append(list, listed)
+			if err != nil && e.SkipWorktree && filepath.Base(e.Path) == ".gitignore" {
+				rules = append(rules, e.Path)
+			}
 		}
 		stands, look := k.trackedOnDisk(e)
 		if git.CheckPath(e.Path) != nil {
@@ -186,6 +191,9 @@ func (k *making) tracked(head git.Head) (map[string]git.IndexEntry, error) {
 		}
 	}
 	if err := k.fill(k.listing, list); err != nil {
+		return nil, err
+	}
+	if err := k.repo.SkipInIndex(k.ctx, k.listing, rules); err != nil {
 		return nil, err
 	}
 	return set, k.fill(k.index, keep)

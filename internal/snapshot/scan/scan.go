@@ -52,6 +52,8 @@ type table struct {
 	usual usual    // the permission bits that most had
 	// staged are the entries of that index that are not those of HEAD.
 	staged []git.IndexEntry
+	// sparse are ignore files that only the index has, and their ids; nil: not known.
+	sparse []string
 }
 
 // digest is of settings.
@@ -198,6 +200,7 @@ func (s *Scanner) syncTracked(ctx context.Context, head git.Head) error {
 		return err
 	}
 	s.indexBroken = broken
+	s.table.noteSparseRules(entries)
 	if err := s.asInHead(ctx, head, entries); err != nil {
 		return err
 	}

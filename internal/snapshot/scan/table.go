@@ -147,8 +147,44 @@ func (n *node) below(e *entry) *node {
 	return e.dir
 }
 
+// ignoreFile is the name of git's ignore files.
+const ignoreFile = ".gitignore"
+
 // refuses tells whether no tree may hold an entry of that name in n.
 func (n *node) refuses(name string) bool { return n.bad || git.CheckName(name) != nil }
+
+// hasSparseRules tells whether an ignore file counts in n that only the index has.
+func (n *node) hasSparseRules() bool {
+	for ; n != nil; n = n.parent {
+		if e := n.find(ignoreFile); e != nil && e.kind == absent && e.has(fSkip) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteSparseRules takes note of the ignore files that git was told to do without
+// on disk: their rules are those of the index. When they are others than before,
+// or that is not known, git judges every untracked path again.
+func (t *table) noteSparseRules(entries []git.IndexEntry) {
+	now := []string{}
+	for _, e := range entries {
+		if e.SkipWorktree && (e.Path == ignoreFile || strings.HasSuffix(e.Path, "/"+ignoreFile)) {
+			now = append(now, e.Path, e.ID)
+		}
+	}
+	if t.sparse == nil {
+		t.root.each(func(_ *node, e *entry) {
+			if e.name == ignoreFile && e.has(fSkip) {
+				t.sparse = []string{"of another process"}
+			}
+		})
+	}
+	if !slices.Equal(t.sparse, now) {
+		t.rules = digest{}
+	}
+	t.sparse = now
+}
 
 // touch marks n and all above as having another tree than before. Where one is
 // dirty, all above are, or are about to be.

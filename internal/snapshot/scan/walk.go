@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -231,7 +232,7 @@ func (w walker) isNested(n *node, path string, gitDir stat) (bool, error) {
 // noteRules sees whether the ignore file of n changed since verdicts were given.
 func (w walker) noteRules(n *node, list []found) {
 	var now stat
-	i, ok := slices.BinarySearchFunc(list, ".gitignore", func(f found, s string) int { return strings.Compare(f.name, s) })
+	i, ok := slices.BinarySearchFunc(list, ignoreFile, func(f found, s string) int { return strings.Compare(f.name, s) })
 	if ok {
 		now = list[i].stat
 	}
@@ -437,11 +438,7 @@ func (p *pass) judge() error {
 	for len(p.unknown) > 0 {
 		batch := p.unknown
 		p.unknown = nil
-		paths := make([]string, len(batch))
-		for i := range batch {
-			paths[i] = batch[i].path
-		}
-		ignored, err := p.s.repo.Ignored(p.ctx, "", paths)
+		ignored, err := p.ignored(batch)
 		if err != nil {
 			return err
 		}
@@ -456,6 +453,28 @@ func (p *pass) judge() error {
 		}
 	}
 	return nil
+}
+
+// ignored asks git which places it ignores.
+func (p *pass) ignored(batch []place) (map[string]bool, error) {
+	var paths, sparse []string
+	for _, at := range batch {
+		if at.at.hasSparseRules() {
+			sparse = append(sparse, at.path)
+		} else {
+			paths = append(paths, at.path)
+		}
+	}
+	ignored, err := p.s.repo.Ignored(p.ctx, "", paths)
+	if err != nil || len(sparse) == 0 {
+		return ignored, err
+	}
+	more, err := p.s.repo.IgnoredInSparse(p.ctx, sparse)
+	if ignored == nil {
+		return more, err
+	}
+	maps.Copy(ignored, more)
+	return ignored, err
 }
 
 // verdict takes note of what git said about a place; a directory to walk is returned.

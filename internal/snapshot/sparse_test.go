@@ -1,0 +1,38 @@
+package snapshot_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/turnback/turnback/internal/testutil/gittest"
+)
+
+// Git takes the rules of an ignore file from the index where it was told to do
+// without the file on disk.
+func TestB59IgnoreFileThatIsOnlyInTheIndex(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", ".gitignore": "*.o\n", "d/.gitignore": "x\n"}))
+	b.Write("b.o", "ignored\n")
+	b.Write("d/x", "ignored\n")
+	b.Write("d/y", "kept\n")
+	b.settled()
+	b.wantPaths(t, b.compare(t.Context(), t), ".gitignore", "a", "d/.gitignore", "d/y")
+
+	t.Log("the files go, and git is told so")
+	b.Git("update-index", "--skip-worktree", ".gitignore", "d/.gitignore")
+	for _, path := range []string{".gitignore", "d/.gitignore"} {
+		if err := os.Remove(b.Path(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wantPaths(t, b.compare(t.Context(), t), ".gitignore", "a", "d/.gitignore", "d/y")
+
+	t.Log("the index gets another rule, and a new scanner looks")
+	blob := b.GitInput("y\n", "hash-object", "-w", "--stdin")
+	b.Git("update-index", "--cacheinfo", "100644,"+blob+",d/.gitignore")
+	b.Git("update-index", "--skip-worktree", "d/.gitignore")
+	b.wantPaths(t, b.compare(t.Context(), t), ".gitignore", "a", "d/.gitignore", "d/x")
+
+	t.Log("git is to look for the files again: they are gone, with their rules")
+	b.Git("update-index", "--no-skip-worktree", ".gitignore", "d/.gitignore")
+	b.wantPaths(t, b.compare(t.Context(), t), "a", "b.o", "d/x", "d/y")
+}
