@@ -10,7 +10,7 @@ import (
 
 // besideOf gathers what is to be kept beside the work tree in l.
 func (s *Store) besideOf(l *looked) beside.Content {
-	return beside.Content{LeftOut: l.made.LeftOut}
+	return beside.Content{LeftOut: l.made.LeftOut, LFS: l.lfs}
 }
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;

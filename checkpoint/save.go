@@ -24,6 +24,7 @@ type looked struct {
 	head   git.Head
 	newest newest // as recorded; Tree empty: not known
 	made   snapshot.Result
+	lfs    []string // the LFS content that is kept for it
 }
 
 // look makes the tree of the work tree. The lock is held. Paths in include are
@@ -48,6 +49,10 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 		Head: head, Include: include, Reachable: l.reachable, Progress: progress,
 		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
 	})
+	if err != nil {
+		return l, err
+	}
+	l.lfs, err = s.keepLFS(ctx, l)
 	return l, err
 }
 

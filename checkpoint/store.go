@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
@@ -58,6 +59,8 @@ type Store struct {
 	planner plan.Planner
 	trust   TrustBook // may be nil
 
+	pointers lfs.Finder
+
 	mu    sync.Mutex
 	empty string // the empty tree's id, once asked for
 }
@@ -87,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.trust = o.Trust
+	s.trust, s.pointers.Repo = o.Trust, repo
 	s.table = scan.New(scan.Options{
 		Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }, Trusted: s.trusted,
 	})

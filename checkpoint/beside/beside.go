@@ -29,6 +29,9 @@ type Content struct {
 	// CRLF is a mirrored tree of empty blobs: files that had "\r\n" on disk
 	// wherever their blob has "\n". Empty: there are none.
 	CRLF string
+
+	// LFS are the OIDs of Git LFS content that is kept for this checkpoint.
+	LFS []string
 }
 
 // Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree.
@@ -45,6 +48,7 @@ const (
 	nameNamed     = "named"
 	nameRaw       = "raw"
 	nameCRLF      = "crlf"
+	nameLFS       = "lfs"
 )
 
 // Parts gives the entries that c needs, by name; none where there is nothing to
@@ -55,6 +59,7 @@ func (c *Content) Parts() []Part {
 		{Name: nameCRLF, Tree: c.CRLF},
 		{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
 		{Name: nameNamed, Data: encodePaths(c.Named)},
+		{Name: nameLFS, Data: encodeLFS(c.LFS)},
 		{Name: nameRaw, Tree: c.Raw},
 		{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
 	} {
@@ -79,6 +84,8 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.Uncertain, err = decodePaths(data); return err })
 		case nameNamed:
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.Named, err = decodePaths(data); return err })
+		case nameLFS:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.LFS, err = DecodeLFS(data); return err })
 		case nameRaw:
 			c.Raw, err = treeOf(e)
 		case nameCRLF:

@@ -64,6 +64,12 @@ func (s Store) InUse() bool {
 	return false
 }
 
+// Keeps tells whether anything was ever kept.
+func (s Store) Keeps() bool {
+	_, err := os.Lstat(s.Kept)
+	return err == nil
+}
+
 func place(dir string, p Pointer) string { return filepath.Join(dir, p.OID[:2], p.OID[2:4], p.OID) }
 
 // has tells whether dir holds content of p's size.
@@ -225,7 +231,7 @@ func (r readerUntil) Read(p []byte) (int, error) {
 // kept before the given time: what is younger may belong to a checkpoint that is
 // being saved right now. It returns how many bytes it let go of.
 func (s Store) Sweep(ctx context.Context, needed map[string]bool, before time.Time) (freed int64, err error) {
-	if _, err := os.Lstat(s.Kept); err != nil {
+	if !s.Keeps() {
 		return 0, nil
 	}
 	err = s.locked(ctx, func() error {

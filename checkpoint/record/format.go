@@ -13,6 +13,7 @@ import (
 
 const (
 	refRoot         = "refs/turnback/"
+	Root            = refRoot // of every ref of ours, those of later versions too
 	CheckpointsRoot = refRoot + "checkpoints/"
 	PanesRoot       = refRoot + "panes/"
 	IdentityName    = "turnback"
@@ -101,6 +102,16 @@ func ParseRef(name string) (pane string, n int, ok bool) {
 	pane, num, ok := strings.Cut(rest, "/")
 	n, err := strconv.Atoi(num)
 	return pane, n, ok && err == nil && n > 0 && n <= maxNumber && name == CheckpointRef(pane, n)
+}
+
+// OwnParents are the parents of what a ref of ours holds that are of our making:
+// what is kept beside, and bases.
+func OwnParents(ref git.Ref) []string {
+	head := ""
+	if t, err := trailers.Parse(ref.Message); err == nil {
+		head = t.Get("Head")
+	}
+	return slices.DeleteFunc(slices.Clone(ref.Parents), func(p string) bool { return p == head })
 }
 
 // readCheckpoint reads what a ref holds. What cannot be read makes the result

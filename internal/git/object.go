@@ -125,7 +125,8 @@ func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
 }
 
 // Copy writes the content of the object id to w and returns its type and size
-// in bytes; ErrMissingObject where there is none.
+// in bytes; ErrMissingObject where there is none. The id may also be a name of
+// the object, like "<commit>:<path>".
 func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if strings.ContainsAny(id, "\n ") || id == "" {
 		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
@@ -148,7 +149,11 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("read object %s: unexpected size %.80q", id, head)
 	}
-	sum := hashFor(id)
+	want := f[0]
+	if len(id) == len(want) {
+		want = id // it was no name of the object
+	}
+	sum := hashFor(want)
 	fmt.Fprintf(sum, "%s %d\x00", f[1], size)
 	content := io.LimitReader(o.out, size)
 	n, err := io.Copy(io.MultiWriter(sum, w), content)
@@ -162,7 +167,7 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 		return "", 0, fmt.Errorf("read object %s: %w", id, err)
 	case n+rest != size:
 		return "", 0, fmt.Errorf("read object %s: %w", id, io.ErrUnexpectedEOF)
-	case hex.EncodeToString(sum.Sum(nil)) != id:
+	case hex.EncodeToString(sum.Sum(nil)) != want:
 		return "", 0, fmt.Errorf("read object %s: %w", id, ErrCorruptObject)
 	}
 	return f[1], size, nil

@@ -84,6 +84,8 @@ type Result struct {
 	Folders []string
 	Rules   Rules
 	Index   *Index // nil: there is none that can be read
+
+	LFSStorage string // the setting lfs.storage; empty: there is none
 }
 
 // Entries of Result.Bytes.

@@ -129,7 +129,7 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		return snapshot.Result{}, err
 	}
 	s.table.tree, s.table.bytes = out.tree, out.bytes
-	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content}
+	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content, LFSStorage: p.outside.lfsStorage}
 	if p.outside.fileMode {
 		res.Modes = p.modes()
 	}
@@ -257,6 +257,7 @@ type outside struct {
 	fileMode bool // core.fileMode
 
 	filters    git.Filters
+	lfsStorage string // lfs.storage
 	attributes string // core.attributesFile; empty: where git looks by itself
 }
 
@@ -278,11 +279,12 @@ func (s *Scanner) readSettings(ctx context.Context) func() (outside, error) {
 }
 
 func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
-	config, err := s.repo.Config(ctx, git.FilterPattern+`|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
+	config, err := s.repo.Config(ctx, git.FilterPattern+`|^lfs\.storage$|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
 	if err != nil {
 		return out, err
 	}
 	set := config.Map()
+	out.lfsStorage = set["lfs.storage"]
 	out.filters, out.fileMode = config.Filters(s.trusted), git.Bool(set, "core.filemode", true)
 	if at, named := set["core.attributesfile"]; named {
 		out.attributes = s.userPath(ctx, at, "core.attributesFile")
