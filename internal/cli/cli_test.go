@@ -130,6 +130,8 @@ func TestCommandsCallTheirVerb(t *testing.T) {
 		"checkpoint drop 1 2":                  {"drop-checkpoints", with("ns", []any{1.0, 2.0}), command.StartDaemon},
 		"checkpoint prune --older-than 30d":    {"prune-checkpoints", with("older_than", "30d"), command.StartDaemon},
 		"checkpoint branch 2 feat/x":           {"branch-checkpoint", with("n", 2.0, "name", "feat/x"), command.StartDaemon},
+		"trust --show":                         {"list-filters", here, command.StartDaemon},
+		"trust --remove":                       {"distrust-filters", here, command.StartDaemon},
 		"undo --force":                         {"undo", with("force", true), command.StartDaemon},
 		"redo -w build":                        {"redo", with("window", "build"), command.StartDaemon},
 		"ls":                                   {"list-windows", map[string]any{}, command.StartDaemon},

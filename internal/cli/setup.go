@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -182,17 +181,9 @@ func setupError(err error, path string) error {
 
 // ask shows the change and waits for an answer; anything but yes means no.
 func (d SetupDeps) ask(r setupResult) (bool, error) {
-	_, err := fmt.Fprintf(d.Streams.Out, "%s\nChange %s? [y/N] ", r.Diff, screen.Line(r.Path))
-	if err != nil {
-		return false, err
-	}
-	answer, err := bufio.NewReader(d.Streams.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
+	agreed, err := screen.Confirm(d.Streams, r.Diff+"\nChange "+screen.Line(r.Path)+"?")
+	if err != nil || agreed {
+		return agreed, err
 	}
 	_, err = fmt.Fprintln(d.Streams.Out, "Nothing was changed.")
 	return false, err

@@ -78,6 +78,9 @@ func results() map[string]any {
 		"drop-checkpoints":   api.DropCheckpointsResult{},
 		"prune-checkpoints":  api.DropCheckpointsResult{},
 		"branch-checkpoint":  api.BranchCheckpointResult{},
+		"list-filters":       api.FiltersResult{},
+		"trust-filters":      api.FiltersResult{},
+		"distrust-filters":   api.FiltersResult{},
 		"set-agent-state":    api.SetAgentStateResult{},
 		"agent-report":       api.SetAgentStateResult{},
 		"get-agent-state":    api.GetAgentStateResult{},
@@ -166,6 +169,7 @@ func TestSharedObjectsAreTold(t *testing.T) {
 	for heading, values := range map[string][]any{
 		"### Checkpoint":             {api.Checkpoint{}, api.Base{}},
 		"### Left-out":               {api.LeftOut{}},
+		"### list-filters":           {api.Filter{}, api.FilterDriver{}},
 		"### File of a diff":         {api.FileDiff{}},
 		"### Restore":                {api.RestoreResult{}},
 		"### list-checkpoints":       {api.NotSaved{}},

@@ -12,7 +12,7 @@ import (
 // process of a command that has none.
 func New(d Deps) []verbs.Verb {
 	c := &checkpoints{d}
-	return slices.Concat(c.reads(), c.restores(), c.keeps())
+	return slices.Concat(c.reads(), c.restores(), c.keeps(), c.trusts())
 }
 
 // about are the codes that every verb about a pane can fail with.
