@@ -164,6 +164,26 @@ func TestFailingFilterStoresNoClearText(t *testing.T) {
 	}
 }
 
+// TestFilteredFilesAreTold tells behind which files a program is needed, and
+// behind which the stored form lies on disk as it is.
+func TestFilteredFilesAreTold(t *testing.T) {
+	b, _ := filtered(t)
+	b.Write("new.sec", "fresh\n")
+	b.Write("same.sec", "123\n") // the filter gives it back as it is
+	res := b.compare(t.Context(), t)
+	told := func() string { return b.Git("ls-tree", "-r", "--name-only", res.Bytes+":filtered") }
+	if got := told(); got != "a.sec\nnew.sec" {
+		t.Errorf("behind a filter are %q", got)
+	}
+	b.Git("config", "--global", "--remove-section", "filter.sec")
+	b.Write("a.sec", b.Git("cat-file", "blob", "HEAD:a.sec")+"\n")
+	b.Remove("new.sec")
+	b.Remove("same.sec")
+	if res = b.compare(t.Context(), t); res.Bytes != "" {
+		t.Errorf("behind a filter are %q, where the stored form is on disk", told())
+	}
+}
+
 // TestOddFilterNames holds for drivers whose names have signs that mean something
 // elsewhere.
 func TestOddFilterNames(t *testing.T) {

@@ -31,6 +31,7 @@ type Guarded struct {
 type Verdict struct {
 	Filter string    // its name; its programs may run, so the file is stored through them
 	Same   git.Entry // else: the file is as the user's index has it, and this is its entry
+	Bytes  bool      // with Same: the file has the very bytes of that entry
 }
 
 // LeftOut tells whether the file is not stored.
@@ -74,7 +75,7 @@ func (g Gate) findSame(ctx context.Context, files []Guarded, verdicts map[string
 			return err
 		}
 		if same {
-			verdicts[f.Path] = Verdict{Same: g.entry(f)}
+			verdicts[f.Path] = Verdict{Same: g.entry(f), Bytes: true}
 			continue
 		}
 		if !f.Blind {

@@ -70,8 +70,8 @@ type Result struct {
 	// Bytes is the tree of what the files had on disk where that is not what
 	// their blobs have; empty: all have. Its entry BytesRaw is a tree of files with
 	// other bytes; its entry BytesCRLF is the part of Tree of which every "\n" is
-	// "\r\n" on disk, and no other "\r" is there. Files behind a filter program
-	// are in neither.
+	// "\r\n" on disk, and no other "\r" is there; its entry BytesFiltered is the part
+	// of Tree that a filter program made of what is on disk, or would have made.
 	Bytes string
 
 	LeftOut []LeftOut // sorted by path
@@ -92,6 +92,8 @@ type Result struct {
 const (
 	BytesCRLF = "crlf"
 	BytesRaw  = "raw"
+
+	BytesFiltered = "filtered"
 )
 
 // ErrDiskFull says that there is no room for what would have to be stored.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/turnback/turnback/internal/git"
@@ -47,37 +46,46 @@ func (k *making) bytes(tree string) (string, error) {
 		case !strings.Contains(lines, "\r") && strings.ReplaceAll(lines, "\n", "\r\n") == string(disk):
 			crlf = append(crlf, e)
 		default:
-			raw = append(raw, git.Entry{Path: e.Path, Mode: git.ModeFile})
+			raw = append(raw, e)
 		}
 	}
-	if crlf, err = k.unfiltered(crlf); err != nil {
+	crlf, hidden, err := k.unfiltered(crlf)
+	if err != nil {
 		return "", err
 	}
-	if raw, err = k.unfiltered(raw); err != nil {
+	raw, more, err := k.unfiltered(raw)
+	if err != nil {
 		return "", err
 	}
-	return k.bytesTree(crlf, raw)
+	return k.bytesTree(crlf, raw, append(hidden, more...))
 }
 
-// unfiltered drops what is behind a filter program.
-func (k *making) unfiltered(list []git.Entry) ([]git.Entry, error) {
+// unfiltered parts list into what is not behind a filter, and what is.
+func (k *making) unfiltered(list []git.Entry) (open, hidden []git.Entry, err error) {
 	paths := make([]string, 0, len(list))
 	for _, e := range list {
 		paths = append(paths, e.Path)
 	}
 	named, err := k.repo.FiltersOf(k.ctx, "", paths)
-	return slices.DeleteFunc(list, func(e git.Entry) bool {
-		_, defined := k.gate.Filters[named[e.Path]]
-		return defined
-	}), err
+	for _, e := range list {
+		if named[e.Path] != "" {
+			hidden = append(hidden, e)
+			continue
+		}
+		open = append(open, e)
+	}
+	return open, hidden, err
 }
 
 // bytesTree stores the bytes of raw and makes the tree of both.
-func (k *making) bytesTree(crlf, raw []git.Entry) (string, error) {
-	if len(crlf)+len(raw) == 0 {
+func (k *making) bytesTree(crlf, raw, hidden []git.Entry) (string, error) {
+	if len(crlf)+len(raw)+len(hidden) == 0 {
 		return "", nil
 	}
 	var all []git.Entry
+	for _, e := range hidden {
+		all = append(all, git.Entry{Path: snapshot.BytesFiltered + "/" + e.Path, Mode: e.Mode, ID: e.ID})
+	}
 	for _, e := range crlf {
 		all = append(all, git.Entry{Path: snapshot.BytesCRLF + "/" + e.Path, Mode: e.Mode, ID: e.ID})
 	}
@@ -90,7 +98,7 @@ func (k *making) bytesTree(crlf, raw []git.Entry) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		all = append(all, git.Entry{Path: snapshot.BytesRaw + "/" + e.Path, Mode: e.Mode, ID: id})
+		all = append(all, git.Entry{Path: snapshot.BytesRaw + "/" + e.Path, Mode: git.ModeFile, ID: id})
 	}
 	index := k.index + "-bytes"
 	if err := k.fill(index, all); err != nil {

@@ -114,6 +114,9 @@ func (p *pass) guard(list []work) ([]work, error) {
 			e := w.at.find(w.name)
 			w.at.take(e, v.Same.Mode, parseOID(v.Same.ID))
 			w.at.reform(e, formFiltered, oid{})
+			if v.Bytes {
+				w.at.reform(e, formSame, oid{})
+			}
 			e.held = w.stat.size
 			p.settle(e, w.stat, p.began)
 		}

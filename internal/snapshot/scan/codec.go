@@ -17,7 +17,7 @@ import (
 // Whatever is odd about it makes it count as lost.
 const (
 	tableMagic  = "turnback table"
-	tableFormat = 4
+	tableFormat = 5
 )
 
 func (s *Scanner) tablePath() string { return filepath.Join(s.dir, "table") }
@@ -112,6 +112,7 @@ func (e *encoder) staged(list []git.IndexEntry) {
 func (e *encoder) node(n *node) {
 	e.oid(n.tree)
 	e.oid(n.crlf)
+	e.oid(n.filtered)
 	e.oid(n.raw)
 	e.flag(n.dirty.Load())
 	e.flag(n.known)
@@ -243,7 +244,7 @@ func (d *decoder) staged() []git.IndexEntry {
 }
 
 func (d *decoder) node(parent *node, name string) *node {
-	n := &node{parent: parent, name: name, tree: d.oid(), crlf: d.oid(), raw: d.oid()}
+	n := &node{parent: parent, name: name, tree: d.oid(), crlf: d.oid(), filtered: d.oid(), raw: d.oid()}
 	n.bad = parent != nil && parent.refuses(name)
 	n.dirty.Store(d.flag())
 	n.known, n.gone, n.young = d.flag(), d.flag(), d.flag()

@@ -30,12 +30,16 @@ type onDisk struct {
 func (p *pass) readForms(list []work, ids map[string]git.IndexEntry) ([]onDisk, error) {
 	out := make([]onDisk, len(list))
 	own := make([]string, len(list)) // ids of the bytes, for formRaw
+	sizes, err := p.filteredSizes(list, ids)
+	if err != nil {
+		return nil, err
+	}
 	g, ctx := errgroup.WithContext(p.ctx)
 	g.SetLimit(readers)
 	for i, w := range list {
 		ie, ok := ids[w.path]
 		switch {
-		case w.filter != "":
+		case w.filter != "" && w.stat.size != sizes[w.path]:
 			out[i].form = formFiltered
 		case ok && w.kind == regular && ie.Mode != git.ModeLink && ie.Mode != modeGitlink:
 			g.Go(func() error {
@@ -50,6 +54,9 @@ func (p *pass) readForms(list []work, ids map[string]git.IndexEntry) ([]onDisk, 
 	var which []int
 	var paths []string
 	for i := range out {
+		if list[i].filter != "" && out[i].form != formSame && out[i].form != formUnread {
+			out[i].form = formFiltered // what the program hides stays hidden
+		}
 		if out[i].form == formRaw {
 			which, paths = append(which, i), append(paths, list[i].path)
 		}
@@ -66,6 +73,26 @@ func (p *pass) readForms(list []work, ids map[string]git.IndexEntry) ([]onDisk, 
 		out[i].raw = parseOID(stored[k])
 	}
 	return out, nil
+}
+
+// filteredSizes gives the bytes of the blobs that filter programs made of files
+// in list, by path. A blob of another size than the file is none of its bytes.
+func (p *pass) filteredSizes(list []work, ids map[string]git.IndexEntry) (map[string]int64, error) {
+	var paths, blobs []string
+	for _, w := range list {
+		if ie, ok := ids[w.path]; ok && w.filter != "" {
+			paths, blobs = append(paths, w.path), append(blobs, ie.ID)
+		}
+	}
+	sizes, err := p.s.repo.Sizes(p.ctx, blobs)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]int64, len(paths))
+	for i, path := range paths {
+		of[path] = sizes[i]
+	}
+	return of, nil
 }
 
 // readForm compares the file at path with the blob id. For formRaw it gives the
@@ -170,8 +197,9 @@ func (p *pass) asGitKnows(list []work) ([]known, error) {
 		_, filtered := p.outside.filters[git.AttributeValue(a["filter"])]
 		switch {
 		case changed[paths[k]]:
-		case filtered:
+		case filtered && sizes[k] != list[i].stat.size: // else it may be the stored form that is on disk
 			out[i] = knownFiltered
+		case filtered:
 		case git.AttributeValue(a[encodingAttr]) == "" && sizes[k] == list[i].stat.size:
 			out[i] = knownSame
 		}

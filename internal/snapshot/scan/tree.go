@@ -42,6 +42,7 @@ func (s *Scanner) writeTrees(ctx context.Context) (written, error) {
 // writeBytes stores the tree of the root's mirrored trees; empty: there are none.
 func (n *node) writeBytes(w *git.TreeWriter, idLen int) (string, error) {
 	list := appendTree(nil, snapshot.BytesCRLF, n.crlf, idLen)
+	list = appendTree(list, snapshot.BytesFiltered, n.filtered, idLen)
 	list = appendTree(list, snapshot.BytesRaw, n.raw, idLen)
 	if len(list) == 0 {
 		return "", nil
@@ -62,7 +63,7 @@ func (n *node) write(w *git.TreeWriter, idLen int) error {
 	if !n.dirty.Load() {
 		return nil
 	}
-	var list, crlf, raw []git.Entry
+	var list, crlf, raw, filtered []git.Entry
 	for i := range n.entries {
 		e := &n.entries[i]
 		if e.has(fInTree) {
@@ -71,6 +72,8 @@ func (n *node) write(w *git.TreeWriter, idLen int) error {
 			switch e.form {
 			case formCRLF:
 				crlf = append(crlf, file)
+			case formFiltered:
+				filtered = append(filtered, file)
 			case formRaw:
 				raw = append(raw, git.Entry{Path: e.name, Mode: git.ModeFile, ID: n.raws[e.name].text(idLen)})
 			}
@@ -84,22 +87,32 @@ func (n *node) write(w *git.TreeWriter, idLen int) error {
 		}
 		list = appendTree(list, e.name, e.dir.tree, idLen)
 		crlf = appendTree(crlf, e.name, e.dir.crlf, idLen)
+		filtered = appendTree(filtered, e.name, e.dir.filtered, idLen)
 		raw = appendTree(raw, e.name, e.dir.raw, idLen)
 	}
 	var err error
 	if n.tree, err = writeOne(w, list); err != nil {
 		return err
 	}
-	if n.crlf = n.tree; !slices.Equal(crlf, list) {
-		if n.crlf, err = writeOne(w, crlf); err != nil {
-			return err
-		}
+	if n.crlf, err = n.writePart(w, crlf, list); err != nil {
+		return err
+	}
+	if n.filtered, err = n.writePart(w, filtered, list); err != nil {
+		return err
 	}
 	if n.raw, err = writeOne(w, raw); err != nil {
 		return err
 	}
 	n.dirty.Store(false)
 	return nil
+}
+
+// writePart stores a tree of some of the entries of n's, which are whole.
+func (n *node) writePart(w *git.TreeWriter, part, whole []git.Entry) (oid, error) {
+	if slices.Equal(part, whole) {
+		return n.tree, nil
+	}
+	return writeOne(w, part)
 }
 
 // writeOne stores a tree; one without entries has no id.
