@@ -2,46 +2,138 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot"
 )
 
 // besideOf gathers what is to be kept beside the work tree in l.
-func (s *Store) besideOf(l *looked) beside.Content {
-	return beside.Content{LeftOut: l.made.LeftOut, LFS: l.lfs}
+func besideOf(l *looked) beside.Content {
+	return beside.Content{LeftOut: l.made.LeftOut, LFS: l.lfs, Overwritten: l.overwritten, Disk: beside.Disk{
+		Modes: l.made.Modes, Folders: append([]string{}, l.made.Folders...), Rules: &l.made.Rules, Index: l.made.Index,
+	}}
+}
+
+// baseBeside is what is kept beside the base of a turn: what the files were. The
+// turn's checkpoint has the rules.
+func baseBeside(c beside.Content) beside.Content {
+	c.Rules, c.Index = nil, nil
+	return c
+}
+
+// diskOf is a digest of what was on disk and is not in the tree that was made; see
+// record.Checkpoint.
+func diskOf(made snapshot.Result) string {
+	content := beside.Content{Disk: beside.Disk{Modes: made.Modes, Folders: made.Folders}}
+	parts := content.Parts()
+	if len(parts) == 0 {
+		return "plain"
+	}
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%s %s %d\n%s", p.Name, p.Tree, len(p.Data), p.Data)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;
-// empty: there is nothing to keep.
-func (s *Store) writeBeside(ctx context.Context, c beside.Content) (string, error) {
+// empty: there is nothing to keep. Where a checkpoint of the pane has the very
+// same, it is that one's.
+func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (string, error) {
 	parts := c.Parts()
 	if len(parts) == 0 {
 		return "", nil
 	}
+	sum := sumOfParts(parts)
+	last := s.lastBeside
+	if last.sum == sum && slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Beside == last.commit }) {
+		return last.commit, nil
+	}
 	entries := make([]git.Entry, 0, len(parts))
 	for _, p := range parts {
-		e := git.Entry{Path: p.Name, Mode: git.ModeTree, ID: p.Tree}
-		if p.Tree == "" {
-			id, err := s.repo.WriteBlob(ctx, p.Data)
-			if err != nil {
-				return "", err
-			}
-			e.Mode, e.ID = git.ModeFile, id
+		e, err := s.writePart(ctx, p)
+		if err != nil {
+			return "", err
 		}
 		entries = append(entries, e)
 	}
+	tree, err := s.writeTree(ctx, entries)
+	if err != nil {
+		return "", err
+	}
+	commit, err := s.wrap(ctx, tree, "kept beside a checkpoint\n")
+	if err == nil {
+		s.lastBeside = writtenBeside{sum: sum, commit: commit}
+	}
+	return commit, err
+}
+
+// writtenBeside is what was kept beside a checkpoint last.
+type writtenBeside struct {
+	sum    [sha256.Size]byte
+	commit string
+}
+
+func sumOfParts(parts []beside.Part) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%s %s %q %d\n%s", p.Name, p.Tree, p.Blobs, len(p.Data), p.Data)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+func (s *Store) writePart(ctx context.Context, p beside.Part) (git.Entry, error) {
+	e := git.Entry{Path: p.Name, Mode: git.ModeTree, ID: p.Tree}
+	var err error
+	switch {
+	case p.Tree != "":
+	case len(p.Blobs) > 0:
+		blobs := make([]git.Entry, len(p.Blobs))
+		for i, id := range p.Blobs {
+			blobs[i] = git.Entry{Path: id, Mode: git.ModeFile, ID: id}
+		}
+		e.ID, err = s.writeTree(ctx, blobs)
+	default:
+		e.Mode = git.ModeFile
+		e.ID, err = s.repo.WriteBlob(ctx, p.Data)
+	}
+	return e, err
+}
+
+func (s *Store) writeTree(ctx context.Context, entries []git.Entry) (string, error) {
 	w, err := s.repo.WriteTrees(ctx)
 	if err != nil {
 		return "", err
 	}
 	tree, err := w.Write(entries)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return "", err
-	}
-	return s.wrap(ctx, tree, "kept beside a checkpoint\n")
+	return tree, errors.Join(err, w.Close())
 }
 
-// besideLeftOut is the entry of the complete list of left-out paths.
-const besideLeftOut = "left-out"
+// readBeside reads what is kept beside checkpoint n, by a commit (empty: nothing
+// is). What the checkpoint says it looked for is known then.
+func (s *Store) readBeside(ctx context.Context, n int, commit string, looked []string) (beside.Content, error) {
+	var c beside.Content
+	if commit != "" {
+		entries, err := s.repo.TreeTop(ctx, commit+"^{tree}")
+		if err != nil {
+			return c, fail.From(err)
+		}
+		c, err = beside.Decode(entries, func(id string) ([]byte, error) { return s.readBlob(ctx, id) })
+		if errors.Is(err, beside.ErrMalformed) {
+			return c, fail.Broken(n, err.Error())
+		}
+		if err != nil {
+			return c, fail.From(err)
+		}
+	}
+	c.Found(looked)
+	return c, nil
+}

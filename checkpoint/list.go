@@ -3,13 +3,11 @@ package checkpoint
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
-	"github.com/turnback/turnback/internal/git"
 )
 
 // List reads the checkpoints of a pane.
@@ -82,28 +80,17 @@ func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error)
 }
 
 // leftOutIn reads the complete list that a commit keeps beside checkpoint n.
-func (s *Store) leftOutIn(ctx context.Context, n int, beside string) ([]LeftOut, error) {
-	entries, err := s.repo.TreeEntries(ctx, beside+"^{tree}")
-	if err != nil {
-		return nil, fail.From(err)
+func (s *Store) leftOutIn(ctx context.Context, n int, commit string) ([]LeftOut, error) {
+	c, err := s.readBeside(ctx, n, commit, nil)
+	return leftOutOf(c), err
+}
+
+func leftOutOf(c beside.Content) []LeftOut {
+	list := make([]LeftOut, 0, len(c.LeftOut))
+	for _, l := range c.LeftOut {
+		list = append(list, LeftOut{Path: l.Path, Reason: l.Reason})
 	}
-	i := slices.IndexFunc(entries, func(e git.Entry) bool { return e.Path == besideLeftOut })
-	if i < 0 {
-		return nil, nil
-	}
-	data, err := s.readBlob(ctx, entries[i].ID)
-	if err != nil {
-		return nil, fail.From(err)
-	}
-	var list []LeftOut
-	for rec := range strings.SplitSeq(strings.TrimSuffix(string(data), "\x00"), "\x00") {
-		reason, path, ok := strings.Cut(rec, "\t")
-		if !ok || path == "" {
-			return nil, fail.Broken(n, fmt.Sprintf("its list of left-out paths holds %.60q", rec))
-		}
-		list = append(list, LeftOut{Path: path, Reason: reason})
-	}
-	return list, nil
+	return list
 }
 
 func (s *Store) readBlob(ctx context.Context, id string) ([]byte, error) {

@@ -25,6 +25,8 @@ type looked struct {
 	newest newest // as recorded; Tree empty: not known
 	made   snapshot.Result
 	lfs    []string // the LFS content that is kept for it
+
+	overwritten string // a mirrored tree of what a restore writes over, to be kept beside
 }
 
 // look makes the tree of the work tree. The lock is held. Paths in include are
@@ -132,11 +134,11 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 // keeps what the base left out, unless a checkpoint of this pane does both.
 func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 	state := l.Pane
-	state.BaseCommit, state.BaseTree = "", ""
-	holder := l.Holder(l.made.Tree)
-	kept := s.besideOf(l)
+	state.BaseCommit, state.BaseTree, state.BaseDisk = "", "", ""
+	holder := l.HolderOf(l.made.Tree, diskOf(l.made))
+	kept := baseBeside(besideOf(l))
 	if holder == nil && (l.made.Tree != l.head.Tree || len(kept.Parts()) > 0) {
-		beside, err := s.writeBeside(ctx, kept)
+		beside, err := s.writeBeside(ctx, l, kept)
 		if err != nil {
 			return err
 		}
@@ -144,9 +146,9 @@ func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 		if state.BaseCommit, err = s.wrap(ctx, l.made.Tree, "base of a turn\n", parents...); err != nil {
 			return err
 		}
-		state.BaseTree = l.made.Tree
+		state.BaseTree, state.BaseDisk = l.made.Tree, diskOf(l.made)
 	}
-	if state.BaseTree == l.Pane.BaseTree {
+	if state.BaseTree == l.Pane.BaseTree && state.BaseDisk == l.Pane.BaseDisk {
 		return nil
 	}
 	if state.Worktree == "" {
@@ -157,7 +159,7 @@ func (s *Store) holdBase(ctx context.Context, l *looked, r BeginRequest) error {
 
 // nameBase says what the tree in l is, for people.
 func (s *Store) nameBase(ctx context.Context, l *looked, start *Checkpoint) Base {
-	b := Base{Head: l.head.Commit, Tree: l.made.Tree}
+	b := Base{Head: l.head.Commit, Tree: l.made.Tree, Disk: diskOf(l.made)}
 	holder := l.Holder(b.Tree)
 	switch {
 	case start != nil:
@@ -310,7 +312,7 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 	if c.Head != "" {
 		ids, roles = append(ids, c.Head), append(roles, record.RoleHead)
 	}
-	if b := c.Base; b != nil && b.Tree == l.Pane.BaseTree {
+	if b := c.Base; b != nil && b.Tree == l.Pane.BaseTree && b.Disk == l.Pane.BaseDisk {
 		c.BaseCommit = l.Pane.BaseCommit
 		ids, roles = append(ids, c.BaseCommit), append(roles, record.RoleBase)
 	} else if b != nil && b.Tree != l.head.Tree && l.Holder(b.Tree) == nil {
@@ -327,9 +329,10 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 			ids, roles = append(ids, id), append(roles, record.RoleBase)
 		}
 	}
-	kept := s.besideOf(l)
+	kept := besideOf(l)
+	c.Disk, c.Looked = diskOf(l.made), kept.Looked()
 	longLists(c, &kept)
-	if c.Beside, err = s.writeBeside(ctx, kept); err != nil {
+	if c.Beside, err = s.writeBeside(ctx, l, kept); err != nil {
 		return nil, nil, err
 	}
 	if c.Beside != "" {

@@ -61,6 +61,8 @@ type Store struct {
 
 	pointers lfs.Finder
 
+	lastBeside writtenBeside // under the lock of the tree
+
 	mu    sync.Mutex
 	empty string // the empty tree's id, once asked for
 }

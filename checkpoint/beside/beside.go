@@ -32,38 +32,47 @@ type Content struct {
 
 	// LFS are the OIDs of Git LFS content that is kept for this checkpoint.
 	LFS []string
+
+	Disk
+
+	// Overwritten is a mirrored tree: the files and links that git ignored and that
+	// a restore wrote over, as they were on disk. Empty: there are none.
+	Overwritten string
 }
 
-// Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree.
+// Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree,
+// or a tree that holds Blobs, each under its id.
 type Part struct {
-	Name string
-	Data []byte
-	Tree string
+	Name  string
+	Data  []byte
+	Tree  string
+	Blobs []string
 }
 
 // The names of the entries.
 const (
-	nameLeftOut   = "left-out"
-	nameUncertain = "uncertain"
-	nameNamed     = "named"
-	nameRaw       = "raw"
-	nameCRLF      = "crlf"
-	nameLFS       = "lfs"
+	nameLeftOut     = "left-out"
+	nameUncertain   = "uncertain"
+	nameNamed       = "named"
+	nameRaw         = "raw"
+	nameCRLF        = "crlf"
+	nameOverwritten = "overwritten"
+	nameLFS         = "lfs"
 )
 
-// Parts gives the entries that c needs, by name; none where there is nothing to
-// keep.
+// Parts gives the entries that c needs; none where there is nothing to keep.
 func (c *Content) Parts() []Part {
 	var parts []Part
-	for _, p := range []Part{
-		{Name: nameCRLF, Tree: c.CRLF},
-		{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
-		{Name: nameNamed, Data: encodePaths(c.Named)},
-		{Name: nameLFS, Data: encodeLFS(c.LFS)},
-		{Name: nameRaw, Tree: c.Raw},
-		{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
-	} {
-		if len(p.Data) > 0 || p.Tree != "" {
+	for _, p := range append(c.parts(),
+		Part{Name: nameCRLF, Tree: c.CRLF},
+		Part{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
+		Part{Name: nameNamed, Data: encodePaths(c.Named)},
+		Part{Name: nameLFS, Data: encodeLFS(c.LFS)},
+		Part{Name: nameOverwritten, Tree: c.Overwritten},
+		Part{Name: nameRaw, Tree: c.Raw},
+		Part{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
+	) {
+		if len(p.Data) > 0 || p.Tree != "" || len(p.Blobs) > 0 {
 			parts = append(parts, p)
 		}
 	}
@@ -90,6 +99,10 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 			c.Raw, err = treeOf(e)
 		case nameCRLF:
 			c.CRLF, err = treeOf(e)
+		case nameOverwritten:
+			c.Overwritten, err = treeOf(e)
+		default:
+			err = c.decode(e, read)
 		}
 		if err != nil {
 			return Content{}, err

@@ -16,6 +16,9 @@ import (
 func stored(parts []Part) (entries []git.Entry, read func(id string) ([]byte, error)) {
 	blobs := map[string][]byte{}
 	for i, p := range parts {
+		if len(p.Blobs) > 0 {
+			p.Tree = "tree of " + strings.Join(p.Blobs, " ")
+		}
 		if p.Tree != "" {
 			entries = append(entries, git.Entry{Path: p.Name, Mode: git.ModeTree, ID: p.Tree})
 			continue
@@ -36,6 +39,18 @@ func TestContentComesBack(t *testing.T) {
 			{Path: "a\tb\nc \xff", Reason: snapshot.Unreadable}, {Path: "big.bin", Reason: snapshot.TooLarge},
 		}},
 		"lists of paths": {Uncertain: []string{"a b", "c\xff\nd"}, Named: []string{"x/y"}},
+		"disk": {Overwritten: strings.Repeat("c", 40), Disk: Disk{
+			Modes:   &snapshot.Modes{File: 0o664, Exec: 0o775, Folder: 0o755, Odd: []snapshot.Mode{{Path: "a\tb\n\xff", Perm: 0}, {Path: "z", Perm: 0o600}}},
+			Folders: []string{"e\nf/g", "x y"},
+			Rules:   &snapshot.Rules{Exclude: []byte("a\n"), Global: []byte("*.o"), IgnoreCase: true},
+			Index: &snapshot.Index{Entries: []git.IndexEntry{
+				{Entry: git.Entry{Path: "both", Mode: git.ModeFile, ID: strings.Repeat("1", 40)}, Stage: 1},
+				{Entry: git.Entry{Path: "both", Mode: git.ModeExec, ID: strings.Repeat("2", 40)}, Stage: 3},
+				{Entry: git.Entry{Path: "gone\t"}},
+				{Entry: git.Entry{Path: "new", Mode: git.ModeFile, ID: strings.Repeat("3", 40)}, IntentToAdd: true, AssumeSame: true},
+				{Entry: git.Entry{Path: "sub", Mode: git.ModeGitlink, ID: strings.Repeat("4", 40)}, SkipWorktree: true},
+			}, Blobs: []string{strings.Repeat("1", 40)}},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts := c.Parts()
@@ -47,6 +62,9 @@ func TestContentComesBack(t *testing.T) {
 			got, err := Decode(entries, read)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.Index != nil {
+				c.Index.Blobs = nil // only there to be held
 			}
 			if diff := cmp.Diff(c, got); diff != "" {
 				t.Errorf("another content came back (-want +got):\n%s", diff)
@@ -65,6 +83,13 @@ func TestMalformedIsSaid(t *testing.T) {
 		"a record without end":    {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeFile}, data: "too large\tx"},
 		"an empty path":           {entry: git.Entry{Path: nameNamed, Mode: git.ModeFile}, data: "a\x00\x00"},
 		"an OID that is a path":   {entry: git.Entry{Path: nameLFS, Mode: git.ModeFile}, data: "../../x\x00"},
+		"modes that end early":    {entry: git.Entry{Path: nameModes, Mode: git.ModeFile}, data: "file 644\x00"},
+		"setuid":                  {entry: git.Entry{Path: nameModes, Mode: git.ModeFile}, data: "file 644\x00exec 755\x00folder 755\x004755\tx\x00"},
+		"a mode outside":          {entry: git.Entry{Path: nameModes, Mode: git.ModeFile}, data: "file 644\x00exec 755\x00folder 755\x00755\t../x\x00"},
+		"a folder .git":           {entry: git.Entry{Path: nameFolders, Mode: git.ModeFile}, data: "a/.GIT\x00"},
+		"an entry of odd mode":    {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "40000 11 0 -\ta\x00"},
+		"an entry of no object":   {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "100644 --exec 0 -\ta\x00"},
+		"an entry outside":        {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "100644 11 0 -\t/a\x00"},
 		"a record without a path": {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeFile}, data: "too large\t\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {

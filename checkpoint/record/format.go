@@ -49,6 +49,7 @@ func Describe(c *Checkpoint, roles []string) string {
 	if b := c.Base; b != nil {
 		t.Add("Base-Head", b.Head)
 		t.Add("Base-Tree", b.Tree)
+		t.Add("Base-Disk", b.Disk)
 		if b.Number > 0 {
 			t.Add("Base-Number", strconv.Itoa(b.Number))
 		}
@@ -65,6 +66,8 @@ func Describe(c *Checkpoint, roles []string) string {
 		t.Add("Left-Out-Count", strconv.Itoa(c.LeftOutCount))
 		t.AddList("Left-Out", leftOutItems(c.LeftOut))
 	}
+	t.Add("Disk", c.Disk)
+	t.Add("Looked", strings.Join(c.Looked, " "))
 	if c.Late {
 		t.Add("Late", "true")
 	}
@@ -187,7 +190,7 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	c.Turn, c.State, c.Label = numbers["Turn"], t.Get("State"), t.Get("Label")
 	c.Worktree, c.Head, c.Branch = t.Get("Worktree"), t.Get("Head"), t.Get("Branch")
 	if tree := t.Get("Base-Tree"); tree != "" {
-		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Number: numbers["Base-Number"], Name: t.Get("Base-Name")}
+		c.Base = &Base{Head: t.Get("Base-Head"), Tree: tree, Disk: t.Get("Base-Disk"), Number: numbers["Base-Number"], Name: t.Get("Base-Name")}
 		if at := t.Get("Base-Time"); at != "" {
 			var err error
 			if c.Base.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
@@ -201,6 +204,7 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	}
 	c.At = at
 	c.Agent, c.AgentSession, c.Transcript = t.Get("Agent"), t.Get("Agent-Session"), t.Get("Transcript")
+	c.Disk, c.Looked = t.Get("Disk"), strings.Fields(t.Get("Looked"))
 	c.Late = t.Get("Late") == "true"
 	c.LeftOutCount = numbers["Left-Out-Count"]
 	items, err := t.List("Left-Out", 2)
@@ -272,6 +276,7 @@ type PaneState struct {
 	// its tree, whose parent lists what that left out.
 	BaseCommit string
 	BaseTree   string
+	BaseDisk   string
 }
 
 // Undone is a turn that was taken back and can be put forward again.
@@ -293,6 +298,7 @@ func (p *PaneState) Message() string {
 	t.Add("Highest-N", strconv.Itoa(p.HighestN))
 	t.Add("Highest-Turn", strconv.Itoa(p.HighestTurn))
 	t.Add("Held-Tree", p.BaseTree)
+	t.Add("Held-Disk", p.BaseDisk)
 	if p.Restored != "" {
 		t.Add("Restored-Tree", p.Restored)
 		t.Add("Restored-N", strconv.Itoa(p.RestoredN))
@@ -345,7 +351,7 @@ func (p *PaneState) fill(t *trailers.Set, ref git.Ref) error {
 	}
 	p.Restored = t.Get("Restored-Tree")
 	if len(ref.Parents) == 1 {
-		p.BaseCommit, p.BaseTree = ref.Parents[0], t.Get("Held-Tree")
+		p.BaseCommit, p.BaseTree, p.BaseDisk = ref.Parents[0], t.Get("Held-Tree"), t.Get("Held-Disk")
 	}
 	items, err := t.List("Undone", 3)
 	if err != nil {

@@ -141,8 +141,15 @@ func (h *Held) Sound(n int) (*Checkpoint, error) {
 
 // Holder gives the newest sound checkpoint of the pane with that tree, or nil.
 func (h *Held) Holder(tree string) *Checkpoint {
+	return h.HolderOf(tree, "")
+}
+
+// HolderOf gives the newest sound checkpoint of the pane that is of the same files:
+// tree and digest (see Checkpoint.Disk; empty: any) are the same. It may be nil.
+func (h *Held) HolderOf(tree, disk string) *Checkpoint {
 	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
-		if c := &h.Checkpoints[i]; c.Tree == tree && c.Damaged == "" {
+		c := &h.Checkpoints[i]
+		if c.Tree == tree && c.Damaged == "" && (disk == "" || c.Disk == "" || c.Disk == disk) {
 			return c
 		}
 	}

@@ -42,6 +42,7 @@ type Pane struct {
 type Base struct {
 	Head   string // commit id; empty on an unborn branch
 	Tree   string // tree id
+	Disk   string // as that of a Checkpoint
 	Number int    // the pane's checkpoint that has this tree; 0: none
 	Name   string // as a person reads it: "checkpoint 2", "HEAD 1a2b3c4", "the work tree after restoring 1", "an empty tree"
 
@@ -85,7 +86,12 @@ type Checkpoint struct {
 	Transcript   string // the turn's place in the transcript, opaque here
 	LeftOut      []LeftOut
 	LeftOutCount int
-	Late         bool
+	// Disk is a digest of what was on disk and is in no tree of git: permission bits,
+	// empty folders, bytes. Two checkpoints with the same tree and digest are of the
+	// same files. Empty: not known.
+	Disk   string
+	Looked []string // what was looked for to be kept beside: beside.LookedModes and the like
+	Late   bool
 	// Uncertain are files that changed after the agent was let go and before the
 	// work tree was seen, at the turn's start or its end: the first 20.
 	Uncertain      []string

@@ -104,7 +104,16 @@ func (r *Repo) TrackedEntries(ctx context.Context, head Head) ([]IndexEntry, err
 
 // TreeEntries reads a whole tree, recursively.
 func (r *Repo) TreeEntries(ctx context.Context, tree string) ([]Entry, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"ls-tree", "-r", "-z", "--full-tree", tree}})
+	return r.listTree(ctx, tree, "-r")
+}
+
+// TreeTop reads a tree alone, nothing below its entries.
+func (r *Repo) TreeTop(ctx context.Context, tree string) ([]Entry, error) {
+	return r.listTree(ctx, tree)
+}
+
+func (r *Repo) listTree(ctx context.Context, tree string, how ...string) ([]Entry, error) {
+	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append(append([]string{"ls-tree"}, how...), "-z", "--full-tree", tree)})
 	if err != nil {
 		return nil, fmt.Errorf("read tree %s: %w", tree, err)
 	}

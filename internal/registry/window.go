@@ -114,8 +114,9 @@ func (w Window) Based(turn int, base *Base) Window {
 type Base struct {
 	Head   string `json:"head"` // commit id; empty on an unborn branch
 	Tree   string `json:"tree"`
-	Number int    `json:"number"` // the window's checkpoint with this tree; 0: none
-	Name   string `json:"name"`   // as a person reads it
+	Disk   string `json:"disk,omitempty"` // a digest of what is in no tree; empty: not known
+	Number int    `json:"number"`         // the window's checkpoint with this tree; 0: none
+	Name   string `json:"name"`           // as a person reads it
 
 	At        time.Time `json:"at,omitzero"`         // when the work tree was seen so
 	Uncertain []string  `json:"uncertain,omitempty"` // files that may have changed after the turn began

@@ -5,6 +5,7 @@
 package scan
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -308,7 +309,7 @@ func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
 }
 
 // addRules adds the ignore file at path to h and returns its content; none where
-// it is absent or cannot be read.
+// it is absent, cannot be read, or has no rule.
 func addRules(h io.Writer, path string) []byte {
 	data, err := os.ReadFile(path)
 	said := data
@@ -316,7 +317,21 @@ func addRules(h io.Writer, path string) []byte {
 		data, said = nil, []byte(err.Error())
 	}
 	fmt.Fprintf(h, "%q %d\n%s", path, len(said), said)
+	if !hasRule(data) {
+		return nil
+	}
 	return data
+}
+
+// hasRule tells whether an ignore file has more than comments and empty lines:
+// git gives every new repository one that has not.
+func hasRule(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return true
+		}
+	}
+	return false
 }
 
 func sumOf(set map[string]string, keys ...string) (sum digest) {
