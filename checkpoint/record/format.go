@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	refRoot         = "refs/turnback/"
-	Root            = refRoot // of every ref of ours, those of later versions too
-	CheckpointsRoot = refRoot + "checkpoints/"
-	PanesRoot       = refRoot + "panes/"
+	Root            = "refs/turnback/" // of every ref of ours, those of later versions too
+	CheckpointsRoot = Root + "checkpoints/"
+	PanesRoot       = Root + "panes/"
 	IdentityName    = "turnback"
 	IdentityEmail   = "turnback@localhost"
 	MaxNamed        = 20 // paths of a list that a checkpoint's own message names
@@ -271,6 +270,7 @@ type PaneState struct {
 	RestoredN   int
 	Undone      []Undone
 	NotSaved    []NotSaved
+	Damaged     string // why nothing of it can be read; empty: it can
 
 	// The base of the open turn, while no other ref may hold it: a commit with
 	// its tree, whose parent lists what that left out.
@@ -316,22 +316,23 @@ func (p *PaneState) Message() string {
 	return t.Message("pane " + p.ID)
 }
 
-// readPane reads what the ref of a pane holds. With an error, the state is that
-// of a pane of which nothing is known.
-func readPane(ref git.Ref) (PaneState, error) {
+// readPane reads what the ref of a pane holds. Where that cannot be read, nothing
+// is known of the pane, and Damaged says why.
+func readPane(ref git.Ref) PaneState {
 	p := PaneState{Commit: ref.Commit, Pane: Pane{ID: strings.TrimPrefix(ref.Name, PanesRoot)}}
 	unknown := p
-	if why := noCommit(ref); why != "" {
-		return unknown, fmt.Errorf("%w: %s", trailers.ErrMalformed, why)
+	if unknown.Damaged = noCommit(ref); unknown.Damaged != "" {
+		return unknown
 	}
 	t, err := trailers.Parse(ref.Message)
 	if err == nil {
 		err = p.fill(t, ref)
 	}
 	if err != nil {
-		return unknown, err
+		unknown.Damaged = err.Error()
+		return unknown
 	}
-	return p, nil
+	return p
 }
 
 func (p *PaneState) fill(t *trailers.Set, ref git.Ref) error {

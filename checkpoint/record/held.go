@@ -43,7 +43,7 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 	for _, ref := range list {
 		h.Extra[ref.Name] = ref.Commit
 		if strings.HasPrefix(ref.Name, PanesRoot) {
-			p, _ := readPane(ref) // without any, numbers are counted again from the checkpoints
+			p := readPane(ref) // of a damaged one, numbers are counted again from the checkpoints
 			h.Panes = append(h.Panes, p)
 			if p.ID == pane {
 				h.Pane = p

@@ -3,12 +3,10 @@ package git
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -136,15 +134,12 @@ func (e *treeEditor) read(id string) (map[string]Entry, error) {
 	if kind != "tree" {
 		return nil, fmt.Errorf("object %s is a %s, not a tree", id, kind)
 	}
-	for data := b.Bytes(); len(data) > 0; {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, hasName := strings.Cut(string(head), " ")
-		m, err := strconv.ParseUint(mode, 8, 32)
-		if !ok || !hasName || err != nil || len(rest) < e.idLen {
-			return nil, fmt.Errorf("tree %s is malformed", id)
-		}
-		entries[name] = Entry{Path: name, Mode: uint32(m), ID: hex.EncodeToString(rest[:e.idLen])}
-		data = rest[e.idLen:]
+	list, err := ParseTree(b.Bytes(), e.idLen)
+	if err != nil {
+		return nil, fmt.Errorf("read tree %s: %w", id, err)
+	}
+	for _, entry := range list {
+		entries[entry.Path] = entry
 	}
 	return entries, nil
 }
