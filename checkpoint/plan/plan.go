@@ -198,22 +198,29 @@ func AsDamaged(to Target, err error) error {
 	return err
 }
 
-// haveObjects refuses when content that would be written is not in the store.
+// haveObjects refuses when content that would be written cannot be had. All of it
+// is read once: that an object is there says nothing of what is in it.
 func (s *Planner) haveObjects(ctx context.Context, p *Plan, to Target) error {
 	var ids []string
 	where := map[string]string{}
 	for _, op := range p.Ops {
-		if !op.New.Absent() {
+		if _, seen := where[op.New.ID]; !op.New.Absent() && !seen {
 			ids = append(ids, op.New.ID)
 			where[op.New.ID] = op.Path
 		}
 	}
-	missing, err := s.Repo.Missing(ctx, ids)
+	bad, err := s.Repo.Unsound(ctx, ids, "blob", nil)
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 {
-		return damagedTarget(to, fmt.Sprintf("object %s of %q is missing", missing[0], where[missing[0]]))
+	for _, id := range ids {
+		switch why := bad[id]; {
+		case why == nil:
+		case errors.Is(why, git.ErrMissingObject):
+			return damagedTarget(to, fmt.Sprintf("object %s of %q is missing", id, where[id]))
+		default:
+			return damagedTarget(to, fmt.Sprintf("object %s of %q cannot be used: %v", id, where[id], why))
+		}
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (l *look) besideAndBase(ctx context.Context) error {
 		}
 	}
 	parents := map[string][]string{}
-	_, err = l.Repo.Unsound(ctx, bases, func(id, _ string, content []byte) { parents[id] = field(content, "parent") })
+	_, err = l.Repo.Unsound(ctx, bases, "commit", func(id, _ string, content []byte) { parents[id] = field(content, "parent") })
 	for i := range l.units {
 		if u := &l.units[i]; u.n == 0 && len(u.commits) > 1 {
 			u.commits = append(u.commits, parents[u.commits[1]]...)
@@ -129,7 +129,7 @@ func (l *look) history(ctx context.Context) error {
 
 // readAll reads every object, and checks the names in every tree.
 func (l *look) readAll(ctx context.Context, ids []string, bad map[string]error) error {
-	unsound, err := l.Repo.Unsound(ctx, ids, func(id, kind string, content []byte) {
+	unsound, err := l.Repo.Unsound(ctx, ids, "", func(id, kind string, content []byte) {
 		if kind != "tree" {
 			return
 		}

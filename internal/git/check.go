@@ -44,11 +44,11 @@ func (r *Repo) Reach(ctx context.Context, commits []string) (Reached, error) {
 }
 
 // Unsound reads objects as a whole and says what is wrong with those that cannot
-// be had: they are missing, or their content is not what their id says. Unless it
-// is nil, each gets the others: the content is good until it returns, and of a
+// be had: they are missing, their content is not what their id says, or they are
+// not of that kind ("blob"; empty: any). Unless it is nil, each gets the others: the content is good until it returns, and of a
 // large file it is only the start.
-func (r *Repo) Unsound(ctx context.Context, ids []string, each func(id, kind string, content []byte)) (map[string]error, error) {
-	c := &checker{repo: r, each: each, bad: map[string]error{}}
+func (r *Repo) Unsound(ctx context.Context, ids []string, kind string, each func(id, kind string, content []byte)) (map[string]error, error) {
+	c := &checker{repo: r, kind: kind, each: each, bad: map[string]error{}}
 	defer c.end()
 	for _, id := range ids {
 		if err := c.check(ctx, id); err != nil {
@@ -60,6 +60,7 @@ func (r *Repo) Unsound(ctx context.Context, ids []string, each func(id, kind str
 
 type checker struct {
 	repo    *Repo
+	kind    string
 	each    func(id, kind string, content []byte)
 	objects *Objects // nil: none is open
 	start   startOf
@@ -86,6 +87,8 @@ func (c *checker) check(ctx context.Context, id string) (err error) {
 	}
 	kind, _, err := c.objects.Copy(id, w)
 	switch {
+	case err == nil && c.kind != "" && kind != c.kind:
+		c.bad[id] = fmt.Errorf("object %s is a %s, not a %s", id, kind, c.kind)
 	case err == nil && c.each != nil:
 		c.each(id, kind, c.start.Bytes())
 	case err == nil:

@@ -107,8 +107,12 @@ func checkFile(path string, f File) error {
 
 // CheckOps refuses ops that would leave the tree or touch a git directory.
 func CheckOps(ops []Op) error {
-	links := map[string]bool{}
+	links, seen := map[string]bool{}, map[string]bool{}
 	for _, op := range ops {
+		if seen[op.Path] {
+			return &PathError{op.Path, fmt.Errorf("%w: it stands twice in the same tree", git.ErrBadPath)}
+		}
+		seen[op.Path] = true
 		for _, f := range []File{op.Old, op.New} {
 			if err := checkFile(op.Path, f); err != nil {
 				return &PathError{op.Path, err}
