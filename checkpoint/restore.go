@@ -221,7 +221,10 @@ func (res *RestoreResult) note(op restore.Op) {
 // runID makes temporary names that no other run has used.
 func runID(safety *Checkpoint) string { return safety.Pane.ID + strconv.Itoa(safety.N) }
 
-func (s *Store) journalPath() string { return filepath.Join(s.dir, "restore.json") }
+func (s *Store) journalPath() string { return filepath.Join(s.dir, journalName) }
+
+// journalName is the name of the journal in the folder of a work tree.
+const journalName = "restore.json"
 
 // applyOrTakeBack carries the ops of j out. When it has to stop, what was done
 // is taken back, so that nothing has changed; when even that cannot be done, the

@@ -1,141 +1,224 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
+	"github.com/turnback/turnback/checkpoint/retention"
+	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
 )
 
-const (
-	keepSafety    = 20             // safety checkpoints of a pane
-	keepSafetyFor = 24 * time.Hour // a younger one always stays
-)
+// farPast is by how many checkpoints a pane may be past its limits before a save
+// itself lets go of them; else that waits for Retain.
+const farPast = 20
 
-// expired names the checkpoints of a pane that are past the limits: turns by
-// their number, with all that was saved in them; safety checkpoints by number
-// and age; manual ones never. Numbers in pinned stay.
-func (s *Store) expired(all []Checkpoint, pinned []int) []Checkpoint {
-	keep := max(1, s.limits().Keep)
-	var turns []int
-	safeties := 0
-	var out []Checkpoint
-	for i := len(all) - 1; i >= 0; i-- {
-		c := all[i]
-		gone := false
-		switch c.Kind {
-		case KindTurn, KindStart, KindConversation:
-			if !slices.Contains(turns, c.Turn) {
-				turns = append(turns, c.Turn)
-			}
-			gone = slices.Index(turns, c.Turn) >= keep
-		case KindSafety:
-			safeties++
-			gone = safeties > keepSafety && s.now().Sub(c.At) > keepSafetyFor
-		}
-		if gone && !slices.Contains(pinned, c.N) {
-			out = append(out, c)
-		}
-	}
-	return out
+// rules are the limits as they are now.
+func (s *Store) rules(pinned func(pane string, n int) bool) retention.Rules {
+	l := s.limits()
+	return retention.Rules{Now: s.now(), Keep: l.Keep, GoneFor: l.GoneFor, Gone: s.gone, Pinned: pinned}
 }
 
-// Drop deletes checkpoints of a pane and returns what they were. Either all of
-// the numbers are there, or nothing is deleted. Git keeps their objects until
-// its own gc.
-func (s *Store) Drop(ctx context.Context, pane string, numbers []int) ([]Checkpoint, error) {
-	if err := checkPane(pane); err != nil {
-		return nil, err
+// overdue gives what a save of a pane has to let go of, so that no pane grows
+// without bound where nothing calls Retain. The numbers in pinned stay.
+func (s *Store) overdue(all []Checkpoint, pinned []int) []Checkpoint {
+	expired := s.rules(func(_ string, n int) bool { return slices.Contains(pinned, n) }).Expired(all)
+	if len(expired) > 0 {
+		s.due.Store(true)
 	}
-	var dropped []Checkpoint
-	err := s.locked(ctx, func() error {
-		dropped = nil
-		h, err := record.Read(ctx, s.repo, pane)
-		if err != nil {
-			return err
-		}
-		if i, err := s.Interrupted(); err == nil && i != nil && i.Pane.ID == pane && (slices.Contains(numbers, i.N) || slices.Contains(numbers, i.Safety)) {
-			return s.notInterrupted()
-		}
-		slices.Sort(numbers)
-		for _, n := range slices.Compact(numbers) {
-			c, err := h.Find(n)
-			if err != nil {
-				return err
-			}
-			dropped = append(dropped, *c)
-		}
-		return s.deleteRefs(ctx, h, dropped)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return dropped, nil
-}
-
-// deleteRefs deletes the refs of list. The pane's own ref remembers the highest
-// number, so that none is used twice.
-func (s *Store) deleteRefs(ctx context.Context, h *record.Held, list []Checkpoint) error {
-	changes := make([]git.RefChange, 0, len(list))
-	for _, c := range list {
-		changes = append(changes, git.RefChange{Name: c.Ref, Old: c.Commit})
-	}
-	if len(changes) == 0 {
+	if len(expired) <= farPast {
 		return nil
 	}
-	if h.Pane.ID == "" {
-		return s.repo.UpdateRefs(ctx, changes)
-	}
-	return s.writePane(ctx, &h.Pane, h.Pane, changes)
+	return expired
 }
 
-// Prune deletes, in all panes of the repository, the checkpoints older than the
-// given age; 0 applies the limits alone. The newest checkpoint of every pane and
-// manual ones stay. With dryRun it only says what it would delete.
+// retainEvery is how often Retain looks although no save found anything to do.
+const retainEvery = 24 * time.Hour
+
+// Retain lets go of what is past the limits, in all panes of the repository, and
+// of what is in the trash for too long, in one transaction; also of what no limit
+// alone would tell a save of: panes that are gone. It does nothing when no save of
+// this store found anything past a limit and the last time is less than a day ago,
+// and while another process works on one of the repository's work trees. It is for
+// the time after a reply: it may be called often, and stopped at any time.
+func (s *Store) Retain(ctx context.Context) (gone []Checkpoint, err error) {
+	if !s.due.Load() && s.now().Sub(s.retained()) < retainEvery {
+		return nil, nil
+	}
+	unlock, err := s.tryAll()
+	if err != nil || unlock == nil {
+		return nil, fail.From(err)
+	}
+	defer func() { err = fail.From(errors.Join(err, unlock())) }()
+	return s.letGo(ctx, 0, false)
+}
+
+// Prune lets go, in all panes of the repository, of the checkpoints older than the
+// given age, and of all that Retain would; 0 applies the limits alone. The newest
+// checkpoint of every pane and manual ones stay. With dryRun it only says what
+// would go.
 func (s *Store) Prune(ctx context.Context, olderThan time.Duration, dryRun bool) ([]Checkpoint, error) {
 	if olderThan < 0 {
 		return nil, &Error{Code: InvalidParams, Message: fmt.Sprintf("an age of %s is negative", olderThan)}
 	}
 	var list []Checkpoint
-	err := s.locked(ctx, func() error {
-		all, err := record.Read(ctx, s.repo, "")
-		if err != nil {
-			return err
-		}
-		list = nil
-		for _, group := range byPane(all.Checkpoints) {
-			list = append(list, s.expired(group, nil)...)
-			if olderThan > 0 {
-				list = append(list, s.olderThan(group, olderThan)...)
-			}
-		}
-		slices.SortFunc(list, func(a, b Checkpoint) int {
-			if a.Pane.ID != b.Pane.ID {
-				return compare(a.Pane.ID, b.Pane.ID)
-			}
-			return a.N - b.N
-		})
-		list = slices.CompactFunc(list, func(a, b Checkpoint) bool { return a.Ref == b.Ref })
-		if dryRun {
-			return nil
-		}
-		return s.deleteRefs(ctx, all, list)
+	err := s.lockedAll(ctx, func() (err error) {
+		list, err = s.letGo(ctx, olderThan, dryRun)
+		return err
 	})
 	return list, err
 }
 
-func (s *Store) olderThan(group []Checkpoint, age time.Duration) []Checkpoint {
-	var out []Checkpoint
-	for _, c := range group[:len(group)-1] {
-		if c.Kind != KindManual && c.Damaged == "" && s.now().Sub(c.At) > age {
-			out = append(out, c)
+// letGo deletes what is past the limits, and older than an age that is not 0. All
+// work trees are locked.
+func (s *Store) letGo(ctx context.Context, olderThan time.Duration, dryRun bool) ([]Checkpoint, error) {
+	pinned, err := s.pins()
+	if err != nil {
+		return nil, err
+	}
+	all, err := record.Read(ctx, s.repo, "")
+	if err != nil {
+		return nil, err
+	}
+	changes, err := s.expiredTrash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rules, list := s.rules(pinned), []Checkpoint(nil)
+	for _, pane := range byPane(all.Checkpoints) {
+		expired := rules.Expired(pane)
+		if olderThan > 0 {
+			expired = append(expired, rules.Old(pane, olderThan)...)
+		}
+		if !slices.ContainsFunc(all.Panes, func(p record.PaneState) bool { return p.ID == pane[0].Pane.ID && p.HighestN >= pane[len(pane)-1].N }) {
+			last := pane[len(pane)-1].N // nothing else remembers that this number was given
+			expired = slices.DeleteFunc(expired, func(c Checkpoint) bool { return c.N == last })
+		}
+		list = append(list, expired...)
+	}
+	slices.SortFunc(list, byPaneAndNumber)
+	list = slices.CompactFunc(list, func(a, b Checkpoint) bool { return a.Ref == b.Ref })
+	if dryRun {
+		return list, nil
+	}
+	for _, c := range list {
+		changes = append(changes, git.RefChange{Name: c.Ref, Old: c.Commit})
+	}
+	if err := s.updateRefs(ctx, changes); err != nil {
+		return nil, err
+	}
+	s.due.Store(false)
+	return list, files.Replace(s.retainedPath(), nil)
+}
+
+// retainedPath is a file whose time says when the limits were applied last.
+func (s *Store) retainedPath() string { return filepath.Join(s.repo.CommonDir, "turnback", "retained") }
+
+func (s *Store) retained() time.Time {
+	st, err := os.Stat(s.retainedPath())
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
+}
+
+// pins tells which checkpoints the restores need that were interrupted in any work
+// tree of the repository.
+func (s *Store) pins() (func(pane string, n int) bool, error) {
+	folders, err := s.treeFolders()
+	if err != nil {
+		return nil, err
+	}
+	needed := map[string]bool{}
+	for _, dir := range folders {
+		path := filepath.Join(dir, journalName)
+		j, err := restore.ReadJournal(path)
+		if err != nil {
+			return nil, &Error{Code: Interrupted, Message: fmt.Sprintf("%v: %s", err, path), Detail: "nobody can tell which checkpoints it needs; move the file away once its safety checkpoint is restored", Err: err}
+		}
+		if j != nil {
+			needed[record.CheckpointRef(j.Pane, j.N)], needed[record.CheckpointRef(j.Pane, j.Safety)] = true, true
 		}
 	}
-	return out
+	return func(pane string, n int) bool { return needed[record.CheckpointRef(pane, n)] }, nil
+}
+
+// treeFolders are the folders of our own of all the repository's work trees.
+func (s *Store) treeFolders() ([]string, error) {
+	list, err := os.ReadDir(filepath.Dir(s.dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list work trees: %w", err)
+	}
+	var folders []string
+	for _, d := range list {
+		if d.IsDir() {
+			folders = append(folders, filepath.Join(filepath.Dir(s.dir), d.Name()))
+		}
+	}
+	return folders, nil
+}
+
+// lockedAll runs f while no other process works on any work tree of the
+// repository. Nobody holds the lock of one while it waits for that of another, but
+// for this, which takes them by name.
+func (s *Store) lockedAll(ctx context.Context, f func() error) error {
+	unlock, err := s.lockAll(func(path string) (*files.Lock, error) { return files.WaitLock(ctx, path) })
+	if err != nil {
+		return fail.From(err)
+	}
+	return fail.From(errors.Join(f(), unlock()))
+}
+
+// tryAll is lockAll without waiting; nil: somebody works on a work tree.
+func (s *Store) tryAll() (unlock func() error, err error) {
+	unlock, err = s.lockAll(func(path string) (*files.Lock, error) {
+		lock, err := files.TryLock(path)
+		if err == nil && lock == nil {
+			err = errBusy
+		}
+		return lock, err
+	})
+	if errors.Is(err, errBusy) {
+		return nil, nil
+	}
+	return unlock, err
+}
+
+var errBusy = errors.New("another process works on a work tree of the repository")
+
+func (s *Store) lockAll(take func(path string) (*files.Lock, error)) (unlock func() error, err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder in the git directory: %w", err)
+	}
+	folders, err := s.treeFolders()
+	if err != nil {
+		return nil, err
+	}
+	var held []*files.Lock
+	unlock = func() (err error) {
+		for _, l := range held {
+			err = errors.Join(err, l.Unlock())
+		}
+		return err
+	}
+	for _, dir := range folders {
+		lock, err := take(filepath.Join(dir, "lock"))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock a work tree: %w", err), unlock())
+		}
+		held = append(held, lock)
+	}
+	return unlock, nil
 }
 
 // byPane splits a sorted list into one list a pane.
@@ -151,53 +234,6 @@ func byPane(all []Checkpoint) [][]Checkpoint {
 	return groups
 }
 
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// Branch makes a branch with a new commit that has n's tree, n's HEAD as its
-// only parent, the user's identity, and n's label as its message. Nothing of
-// ours goes with it.
-func (s *Store) Branch(ctx context.Context, pane string, n int, name string) (commit string, err error) {
-	if err := checkPane(pane); err != nil {
-		return "", err
-	}
-	h, err := record.Read(ctx, s.repo, pane)
-	if err != nil {
-		return "", fail.From(err)
-	}
-	c, err := h.Find(n)
-	if err != nil {
-		return "", err
-	}
-	if c.Damaged != "" {
-		return "", fail.Broken(n, c.Damaged)
-	}
-	message := c.Label
-	if message == "" {
-		message = fmt.Sprintf("checkpoint %d", n)
-	}
-	if commit, err = s.repo.CommitAsUser(ctx, c.Tree, c.Head, message+"\n"); err != nil {
-		return "", fail.From(err)
-	}
-	if err := s.repo.Branch(ctx, name, commit); err != nil {
-		return "", branchError(name, err)
-	}
-	return commit, nil
-}
-
-func branchError(name string, err error) error {
-	switch {
-	case fail.IsBadPath(err):
-		return &Error{Code: InvalidParams, Message: fmt.Sprintf("%q is not a valid name for a branch", name), Err: err}
-	case fail.IsRefMoved(err):
-		return &Error{Code: InvalidParams, Message: fmt.Sprintf("there is a branch %q already, or one that stands in its way", name), Detail: "choose another name", Err: err}
-	}
-	return fail.From(err)
+func byPaneAndNumber(a, b Checkpoint) int {
+	return cmp.Or(cmp.Compare(a.Pane.ID, b.Pane.ID), cmp.Compare(a.N, b.N))
 }

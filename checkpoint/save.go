@@ -370,7 +370,7 @@ func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, r
 		return err
 	}
 	changes := []git.RefChange{{Name: c.Ref, New: c.Commit}}
-	for _, old := range s.expired(append(append([]Checkpoint(nil), l.Checkpoints...), *c), pinned) {
+	for _, old := range s.overdue(append(append([]Checkpoint(nil), l.Checkpoints...), *c), pinned) {
 		changes = append(changes, git.RefChange{Name: old.Ref, Old: old.Commit})
 	}
 	return s.writePane(ctx, &l.Held.Pane, state, changes)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
@@ -34,6 +35,9 @@ type Options struct {
 	// Trust remembers which programs of a repository's own configuration may run;
 	// nil: only those of the system's and the user's configuration do.
 	Trust TrustBook
+	// Gone tells whether nothing works in a pane any more; nil: that is not known,
+	// so none is. It may be called from any goroutine.
+	Gone func(pane string) bool
 }
 
 // Limits bound what is saved and kept.
@@ -41,11 +45,14 @@ type Limits struct {
 	Keep            int   // turns per pane
 	MaxUntracked    int64 // bytes of one untracked file; negative: no limit
 	MaxNewUntracked int64 // bytes of all new untracked files of one save; negative: no limit
+	// GoneFor is how long a pane may be gone before only its newest turn is kept;
+	// 0: however long.
+	GoneFor time.Duration
 }
 
 // DefaultLimits are the limits without a configuration.
 func DefaultLimits() Limits {
-	return Limits{Keep: 50, MaxUntracked: 50_000_000, MaxNewUntracked: 500_000_000}
+	return Limits{Keep: 50, MaxUntracked: 50_000_000, MaxNewUntracked: 500_000_000, GoneFor: 30 * 24 * time.Hour}
 }
 
 // Store holds the checkpoints of one work tree.
@@ -60,6 +67,8 @@ type Store struct {
 	trust   TrustBook // may be nil
 
 	pointers lfs.Finder
+	gone     func(pane string) bool
+	due      atomic.Bool // a save found something past the limits
 
 	lastBeside writtenBeside // under the lock of the tree
 
@@ -85,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := checkRoot(repo.Worktree, envOf(o.Env, "HOME"), o.AllowHome); err != nil {
 		return nil, err
 	}
-	s := &Store{repo: repo, limits: o.Limits, now: o.Now, dir: treeDir(repo)}
+	s := &Store{repo: repo, limits: o.Limits, now: o.Now, gone: o.Gone, dir: treeDir(repo)}
 	if s.limits == nil {
 		s.limits = DefaultLimits
 	}

@@ -16,6 +16,7 @@ type Held struct {
 	Panes       []PaneState
 	Checkpoints []Checkpoint      // by pane, then by number
 	Extra       map[string]string // further refs asked for, with their commits
+	Trash       []Trashed         // of the pane asked for
 }
 
 // Refs lists commits at refs below prefixes, as git.Repo does.
@@ -28,7 +29,7 @@ type Refs interface {
 func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held, error) {
 	patterns := []string{CheckpointsRoot, PanesRoot}
 	if pane != "" {
-		patterns = []string{CheckpointsRoot + pane + "/", PanesRoot + pane}
+		patterns = []string{CheckpointsRoot + pane + "/", PanesRoot + pane, TrashRoot + pane + "/"}
 	}
 	for _, f := range further {
 		if f != "" {
@@ -50,6 +51,10 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 			}
 			continue
 		}
+		if t, ok := readTrashed(ref); ok {
+			h.Trash = append(h.Trash, t)
+			continue
+		}
 		if id, _, ok := ParseRef(ref.Name); ok && (pane == "" || id == pane) {
 			h.Checkpoints = append(h.Checkpoints, readCheckpoint(ref))
 		}
@@ -65,6 +70,10 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 			h.Pane.HighestN = max(h.Pane.HighestN, c.N)
 			h.Pane.HighestTurn = max(h.Pane.HighestTurn, c.Turn)
 		}
+	}
+	for _, t := range h.Trash { // no number is given twice
+		h.Pane.HighestN = max(h.Pane.HighestN, t.N)
+		h.Pane.HighestTurn = max(h.Pane.HighestTurn, t.Turn)
 	}
 	return h, nil
 }

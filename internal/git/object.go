@@ -257,3 +257,44 @@ func (t *TreeWriter) Close() error {
 	}
 	return nil
 }
+
+// Commits reads commits by their ids. Of one that is missing, corrupt or no
+// commit only the id is given.
+func (r *Repo) Commits(ctx context.Context, ids []string) (map[string]Ref, error) {
+	found := make(map[string]Ref, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	objects, err := r.ReadObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		ref := Ref{Commit: id}
+		var b bytes.Buffer
+		kind, _, err := objects.Copy(id, &b)
+		switch {
+		case err == nil && kind == "commit":
+			ref.Type = kind
+			parseCommit(&ref, b.String())
+		case err != nil && !errors.Is(err, ErrMissingObject) && !errors.Is(err, ErrCorruptObject):
+			return nil, errors.Join(err, objects.Close())
+		}
+		found[id] = ref
+	}
+	return found, objects.Close()
+}
+
+// parseCommit reads the text of a commit object into ref.
+func parseCommit(ref *Ref, text string) {
+	head, message, _ := strings.Cut(text, "\n\n")
+	for line := range strings.SplitSeq(head, "\n") {
+		switch name, value, _ := strings.Cut(line, " "); name {
+		case "tree":
+			ref.Tree = value
+		case "parent":
+			ref.Parents = append(ref.Parents, value)
+		}
+	}
+	ref.Message = message
+}

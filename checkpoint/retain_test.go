@@ -1,0 +1,135 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/turnback/turnback/checkpoint"
+)
+
+func keeping(n int) func(o *checkpoint.Options) {
+	return func(o *checkpoint.Options) {
+		o.Limits = func() checkpoint.Limits {
+			l := checkpoint.DefaultLimits()
+			l.Keep = n
+			return l
+		}
+	}
+}
+
+func (r *at) retain() []checkpoint.Checkpoint {
+	r.t.Helper()
+	gone, err := r.store.Retain(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return gone
+}
+
+// TestASaveLeavesTheLimitsToRetain looks that a save deletes nothing itself, until
+// far too much is there.
+func TestASaveLeavesTheLimitsToRetain(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, keeping(2))
+	wantNumbers(t, r.retain())
+	turn := func() { r.take("t", func() { r.Write("a", fmt.Sprint(r.turn)) }) }
+	for range 4 {
+		turn()
+	}
+	wantNumbers(t, r.list(), 1, 2, 3, 4)
+	wantNumbers(t, r.retain(), 1, 2)
+	wantNumbers(t, r.list(), 3, 4)
+	turn()
+	wantNumbers(t, r.retain(), 3)
+	wantNumbers(t, r.retain())
+	for range 19 {
+		turn()
+	}
+	if n := len(r.list()); n != 21 {
+		t.Errorf("%d checkpoints, want 21", n)
+	}
+	turn()
+	turn()
+	turn()
+	if n := len(r.list()); n > 23 {
+		t.Errorf("nothing calls Retain, and the pane grew to %d", n)
+	}
+}
+
+// TestB106TheOldestIsRestored has a limit of five and five turns: the safety
+// checkpoint and its target outlive the pass.
+func TestB106TheOldestIsRestored(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, keeping(5))
+	for i := range 5 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	req := r.request(1)
+	req.Step = func(string) error {
+		if gone := r.retain(); len(gone) > 0 {
+			t.Errorf("a pass in the middle of the restore took %v", numbersOf(gone))
+		}
+		return nil
+	}
+	res, err := r.store.Restore(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.take("sixth", func() { r.Write("a", "6") })
+	wantNumbers(t, r.retain(), 1)
+	r.restore(res.Safety.N)
+}
+
+func TestGonePanesKeepTheirNewestTurn(t *testing.T) {
+	gone := map[string]bool{}
+	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) { o.Gone = func(pane string) bool { return gone[pane] } })
+	for i := range 3 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	wantNumbers(t, r.retain())
+	gone[r.pane.ID] = true
+	r.now = r.now.Add(25 * time.Hour)
+	wantNumbers(t, r.retain(), 1, 2)
+	wantNumbers(t, r.list(), 3)
+}
+
+func TestRetainGivesWayToOthers(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, keeping(1))
+	linked := r.AddWorktree("linked")
+	other := open(t, linked, nil)
+	for i := range 3 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	_, err := other.Save(t.Context(), checkpoint.SaveRequest{
+		Kind: checkpoint.KindManual, Pane: checkpoint.Pane{ID: "bbbbbbbb"}, Always: true, Late: func() bool {
+			if gone := r.retain(); len(gone) > 0 {
+				t.Errorf("went on beside a save in another work tree: %v", numbersOf(gone))
+			}
+			return false
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, r.retain(), 1, 2)
+}
+
+// TestTheHighestNumberStaysWithoutThePanesRef drops nothing that alone remembers
+// a number.
+func TestTheHighestNumberStaysWithoutThePanesRef(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, keeping(1))
+	r.take("one", func() { r.Write("a", "1\n") })
+	for range 22 {
+		r.restore(1)
+	}
+	r.Git("update-ref", "-d", "refs/turnback/panes/"+r.pane.ID)
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	r.store = open(t, r.Repo, func(o *checkpoint.Options) {
+		o.Now = func() time.Time { return r.now }
+		o.Gone = func(string) bool { return true }
+	})
+	if n := len(r.retain()); n != 21 {
+		t.Errorf("%d went, want 21", n)
+	}
+	wantNumbers(t, r.list(), 1, 23)
+}
