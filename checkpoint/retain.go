@@ -26,7 +26,7 @@ const farPast = 20
 // rules are the limits as they are now.
 func (s *Store) rules(pinned func(pane string, n int) bool) retention.Rules {
 	l := s.limits()
-	return retention.Rules{Now: s.now(), Keep: l.Keep, GoneFor: l.GoneFor, Gone: s.gone, Pinned: pinned}
+	return retention.Rules{Now: s.now(), Keep: l.Keep, GoneFor: l.GoneFor, Pinned: pinned}
 }
 
 // overdue gives what a save of a pane has to let go of, so that no pane grows
@@ -95,6 +95,9 @@ func (s *Store) letGo(ctx context.Context, olderThan time.Duration, dryRun bool)
 		return nil, err
 	}
 	rules, list := s.rules(pinned), []Checkpoint(nil)
+	if s.gone != nil {
+		rules.Gone = s.gone(s.repo.CommonDir)
+	}
 	for _, pane := range byPane(all.Checkpoints) {
 		expired := rules.Expired(pane)
 		if olderThan > 0 {
@@ -172,6 +175,7 @@ func (s *Store) treeFolders() ([]string, error) {
 // repository. Nobody holds the lock of one while it waits for that of another, but
 // for this, which takes them by name.
 func (s *Store) lockedAll(ctx context.Context, f func() error) error {
+	s.tending.makeWay()
 	unlock, err := s.lockAll(func(path string) (*files.Lock, error) { return files.WaitLock(ctx, path) })
 	if err != nil {
 		return fail.From(err)

@@ -81,7 +81,9 @@ func TestB106TheOldestIsRestored(t *testing.T) {
 
 func TestGonePanesKeepTheirNewestTurn(t *testing.T) {
 	gone := map[string]bool{}
-	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) { o.Gone = func(pane string) bool { return gone[pane] } })
+	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) {
+		o.Gone = func(string) func(string) bool { return func(pane string) bool { return gone[pane] } }
+	})
 	for i := range 3 {
 		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
 	}
@@ -126,10 +128,50 @@ func TestTheHighestNumberStaysWithoutThePanesRef(t *testing.T) {
 	r.now = r.now.Add(31 * 24 * time.Hour)
 	r.store = open(t, r.Repo, func(o *checkpoint.Options) {
 		o.Now = func() time.Time { return r.now }
-		o.Gone = func(string) bool { return true }
+		o.Gone = func(string) func(string) bool { return func(string) bool { return true } }
 	})
 	if n := len(r.retain()); n != 21 {
 		t.Errorf("%d went, want 21", n)
 	}
 	wantNumbers(t, r.list(), 1, 23)
+}
+
+// TestASaveCutsTendingShort has a save come while the panes that are gone are
+// looked for.
+func TestASaveCutsTendingShort(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, nil)
+	r.take("one", func() { r.Write("a", "1\n") })
+	saving := make(chan error, 1)
+	started := false
+	r.store = open(t, r.Repo, func(o *checkpoint.Options) {
+		o.Gone = func(string) func(string) bool {
+			if !started {
+				started = true
+				store := r.store
+				go func() {
+					_, err := store.Save(t.Context(), checkpoint.SaveRequest{Kind: checkpoint.KindManual, Pane: r.pane, Always: true})
+					saving <- err
+				}()
+				for range 200 { // until the save waits
+					time.Sleep(time.Millisecond)
+				}
+			}
+			return func(string) bool { return false }
+		}
+	})
+	if err := r.store.Tend(t.Context()); err != nil {
+		t.Errorf("tend: %v", err)
+	}
+	if err := <-saving; err != nil {
+		t.Errorf("the save: %v", err)
+	}
+	if r.Exists(".git/turnback/retained") {
+		t.Error("tending went on beside the save")
+	}
+	if err := r.store.Tend(t.Context()); err != nil {
+		t.Errorf("tend: %v", err)
+	}
+	if !r.Exists(".git/turnback/retained") {
+		t.Error("the next time did not do it")
+	}
 }

@@ -35,9 +35,10 @@ type Options struct {
 	// Trust remembers which programs of a repository's own configuration may run;
 	// nil: only those of the system's and the user's configuration do.
 	Trust TrustBook
-	// Gone tells whether nothing works in a pane any more; nil: that is not known,
-	// so none is. It may be called from any goroutine.
-	Gone func(pane string) bool
+	// Gone looks which panes nothing works in any more, of the repository with this
+	// git directory; nil: that is not known, so none is gone. It may be called from
+	// any goroutine.
+	Gone func(commonDir string) (gone func(pane string) bool)
 }
 
 // Limits bound what is saved and kept.
@@ -67,8 +68,9 @@ type Store struct {
 	trust   TrustBook // may be nil
 
 	pointers lfs.Finder
-	gone     func(pane string) bool
-	due      atomic.Bool // a save found something past the limits
+	gone     func(commonDir string) func(pane string) bool // may be nil
+	due      atomic.Bool                                   // a save found something past the limits
+	tending  tending
 
 	lastBeside writtenBeside // under the lock of the tree
 
@@ -163,6 +165,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	if err := s.checkThere(); err != nil {
 		return err
 	}
+	s.tending.makeWay()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fail.From(fmt.Errorf("make a folder in the git directory: %w", err))
 	}

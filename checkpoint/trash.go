@@ -189,10 +189,7 @@ func (s *Store) Untrash(ctx context.Context, pane string, numbers []int) ([]Chec
 // updateRefs carries out changes, which need not be any. Once begun it is not
 // stopped in the middle: git would leave its locks behind.
 func (s *Store) updateRefs(ctx context.Context, changes []git.RefChange) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
 		return err
 	}
 	return s.repo.UpdateRefs(context.WithoutCancel(ctx), changes)

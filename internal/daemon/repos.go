@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +17,8 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/registry"
+	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/trust"
 	"github.com/turnback/turnback/internal/turns"
 )
@@ -119,7 +123,7 @@ func (r *repos) open(ctx context.Context, dir string) (*checkpoint.Store, error)
 		return nil, gitMissing(err)
 	}
 	s, err := checkpoint.Open(ctx, checkpoint.Options{
-		Dir: dir, Env: r.environ, Git: g, Limits: r.limits, Now: r.now, AllowHome: allowHome, Trust: r.trust,
+		Dir: dir, Env: r.environ, Git: g, Limits: r.limits, Now: r.now, AllowHome: allowHome, Gone: r.gone, Trust: r.trust,
 	})
 	if err != nil {
 		return nil, err
@@ -174,7 +178,47 @@ func (r *repos) limits() checkpoint.Limits {
 	c := r.config().Agents.Checkpoints
 	return checkpoint.Limits{
 		Keep: c.Keep, MaxUntracked: megabytes(c.MaxUntrackedMB), MaxNewUntracked: megabytes(c.MaxNewUntrackedMB),
+		GoneFor: r.goneFor(),
 	}
+}
+
+func (r *repos) goneFor() time.Duration {
+	return time.Duration(r.config().Agents.Checkpoints.GoneDays) * 24 * time.Hour
+}
+
+// gone looks which panes of a repository nothing works in any more: no daemon has
+// a record of it, or it shows no life for as long as a pane may be gone. Where the
+// records cannot be read, none is gone.
+func (r *repos) gone(commonDir string) func(pane string) bool {
+	windows, err := registry.ReadRecords(commonDir)
+	if err != nil {
+		return nil
+	}
+	live := map[string]bool{}
+	for _, w := range windows {
+		works := w.AgentPID != 0 && terminal.ProcessAlive(w.AgentPID, w.AgentStarted)
+		live[w.ID] = !w.Gone && (works || r.now().Sub(w.LastActive) <= r.goneFor())
+	}
+	return func(pane string) bool { return !live[pane] }
+}
+
+// tend has every store do what can wait. What is amiss is for the next time to
+// show: each store is asked again.
+func (r *repos) tend(ctx context.Context) error {
+	var all error
+	for _, s := range r.held() {
+		if err := s.Tend(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) && !checkpoint.HasCode(err, checkpoint.NotRepo) {
+			all = errors.Join(all, fmt.Errorf("%s: %w", s.Worktree(), err))
+		}
+	}
+	return all
+}
+
+// held gives the stores that are held now.
+func (r *repos) held() []openStore {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.stores))
 }
 
 // megabytes is n MB in bytes; negative: no limit.
@@ -183,14 +227,8 @@ func megabytes(n int64) int64 { return max(n, -1) * 1_000_000 }
 // persist has every store write down what makes the next process faster. A
 // repository that has gone needs none of it.
 func (r *repos) persist() error {
-	r.mu.Lock()
-	var held []openStore
-	for _, s := range r.stores {
-		held = append(held, s)
-	}
-	r.mu.Unlock()
 	var all error
-	for _, s := range held {
+	for _, s := range r.held() {
 		if err := s.Persist(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			all = errors.Join(all, fmt.Errorf("%s: %w", s.Worktree(), err))
 		}

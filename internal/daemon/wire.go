@@ -18,8 +18,8 @@ import (
 	"github.com/turnback/turnback/internal/verbs/checkpoints"
 )
 
-// persistEvery is how often what makes the next process faster is written down,
-// while no save runs.
+// persistEvery is how often the stores do what can wait and write down what makes
+// the next process faster, while no save runs.
 const persistEvery = time.Minute
 
 // Wire is the Builder of the real rooms.
@@ -55,7 +55,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	ctx, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { tracker.Watch(ctx) })
-	running.Go(func() { persistWhenIdle(ctx, r, tracker.Saving, s) })
+	running.Go(func() { tendWhenIdle(ctx, r, tracker.Saving, s) })
 	return Rooms{
 		Tracker: tracker,
 		Checkpoints: checkpoints.New(checkpoints.Deps{
@@ -86,7 +86,7 @@ func thisProcess() registry.Process {
 	return p
 }
 
-func persistWhenIdle(ctx context.Context, r *repos, saving func() int, s Services) {
+func tendWhenIdle(ctx context.Context, r *repos, saving func() int, s Services) {
 	ticker := time.NewTicker(persistEvery)
 	defer ticker.Stop()
 	for {
@@ -96,6 +96,9 @@ func persistWhenIdle(ctx context.Context, r *repos, saving func() int, s Service
 		case <-ticker.C:
 			if saving() > 0 {
 				continue
+			}
+			if err := r.tend(ctx); err != nil {
+				s.Log.Warn("tend the repositories", "error", err.Error())
 			}
 			if err := r.persist(); err != nil {
 				s.Log.Warn("write down for the next start", "error", err.Error())

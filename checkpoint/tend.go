@@ -1,0 +1,48 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/turnback/turnback/checkpoint/fail"
+)
+
+// Tend does what can wait until nothing else is to be done in the work tree. It
+// makes way for a save or a restore of this store that comes meanwhile, and for
+// other processes; what it did not get to is done the next time. It may be called
+// often: where nothing is due it costs a stat. An error says what is amiss, and
+// leaves everything as it was.
+func (s *Store) Tend(ctx context.Context) error {
+	ctx, end := s.tending.begin(ctx)
+	defer end()
+	_, err := s.Retain(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return fail.From(err)
+}
+
+// tending is what Tend does right now, for others to cut short.
+type tending struct {
+	mu   sync.Mutex
+	stop []context.CancelFunc
+}
+
+func (t *tending) begin(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop = append(t.stop, cancel)
+	return ctx, cancel
+}
+
+// makeWay cuts short what Tend does.
+func (t *tending) makeWay() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, stop := range t.stop {
+		stop()
+	}
+	t.stop = nil
+}
