@@ -102,16 +102,18 @@ func TestRetainGivesWayToOthers(t *testing.T) {
 	for i := range 3 {
 		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
 	}
+	linked.Write("new", "n\n")
+	asked := false
 	_, err := other.Save(t.Context(), checkpoint.SaveRequest{
-		Kind: checkpoint.KindManual, Pane: checkpoint.Pane{ID: "bbbbbbbb"}, Always: true, Late: func() bool {
+		Kind: checkpoint.KindManual, Pane: checkpoint.Pane{ID: "bbbbbbbb"}, Always: true, Progress: func(_, _ int64) {
+			asked = true
 			if gone := r.retain(); len(gone) > 0 {
 				t.Errorf("went on beside a save in another work tree: %v", numbersOf(gone))
 			}
-			return false
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || !asked {
+		t.Fatalf("saved, %v; a pass was tried: %v", err, asked)
 	}
 	wantNumbers(t, r.retain(), 1, 2)
 }
