@@ -12,7 +12,7 @@ import (
 )
 
 // TrashRoot is where dropped checkpoints are for a while.
-const TrashRoot = refRoot + "trash/"
+const TrashRoot = Root + "trash/"
 
 // Trashed is a dropped checkpoint, as its ref in the trash tells it.
 type Trashed struct {
