@@ -123,7 +123,7 @@ func (s Store) keep(ctx context.Context, p Pointer) (bool, error) {
 	}
 	for _, dir := range append([]string{s.Storage}, s.Borrow...) {
 		if has(dir, p) {
-			return true, link(ctx, place(dir, p), place(s.Kept, p))
+			return true, Clone(ctx, place(dir, p), place(s.Kept, p))
 		}
 	}
 	return false, nil
@@ -152,7 +152,7 @@ func (s Store) GiveBack(ctx context.Context, p Pointer) error {
 	if err := Check(place(s.Kept, p), p); err != nil {
 		return err
 	}
-	return link(ctx, place(s.Kept, p), place(s.Storage, p))
+	return Clone(ctx, place(s.Kept, p), place(s.Storage, p))
 }
 
 // ErrCorrupt says that a file does not hold what its name says.
@@ -176,9 +176,9 @@ func Check(file string, p Pointer) error {
 	return nil
 }
 
-// link gives the file from the further name to; where that cannot be done it is
+// Clone gives the file from the further name to; where that cannot be done it is
 // copied.
-func link(ctx context.Context, from, to string) error {
+func Clone(ctx context.Context, from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("keep LFS content: %w", err)
 	}

@@ -14,28 +14,43 @@ import (
 // outside of any tree as they are now. The ignore files are laid out in a folder
 // below scratch, which is removed again.
 func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, paths []string) (map[string]bool, error) {
-	root, err := os.MkdirTemp(scratch, "rules-")
-	if err != nil {
-		return nil, fmt.Errorf("lay out ignore files: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(root) }()
-	entries, err := r.TreeEntries(ctx, tree)
+	root, err := r.LayOut(ctx, scratch, tree, ".gitignore")
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(root) }()
+	return r.Ignored(ctx, root, paths)
+}
+
+// LayOut writes the files of a tree that are called name into a new folder below
+// scratch, each at its path. The folder is the caller's to remove.
+func (r *Repo) LayOut(ctx context.Context, scratch, tree, name string) (string, error) {
+	root, err := os.MkdirTemp(scratch, "rules-")
+	if err != nil {
+		return "", fmt.Errorf("lay out %s files: %w", name, err)
+	}
+	if err := r.layOutIn(ctx, root, tree, name); err != nil {
+		_ = os.RemoveAll(root)
+		return "", fmt.Errorf("lay out %s files: %w", name, err)
+	}
+	return root, nil
+}
+
+func (r *Repo) layOutIn(ctx context.Context, root, tree, name string) error {
+	entries, err := r.TreeEntries(ctx, tree)
+	if err != nil {
+		return err
 	}
 	objects, err := r.ReadObjects(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range entries {
-		if path.Base(e.Path) == ".gitignore" && (e.Mode == ModeFile || e.Mode == ModeExec) && CheckPath(e.Path) == nil {
+		if path.Base(e.Path) == name && (e.Mode == ModeFile || e.Mode == ModeExec) && CheckPath(e.Path) == nil {
 			err = errors.Join(err, layOut(objects, e.ID, filepath.Join(root, e.Path)))
 		}
 	}
-	if err := errors.Join(err, objects.Close()); err != nil {
-		return nil, fmt.Errorf("lay out ignore files: %w", err)
-	}
-	return r.Ignored(ctx, root, paths)
+	return errors.Join(err, objects.Close())
 }
 
 func layOut(objects *Objects, id, file string) error {
