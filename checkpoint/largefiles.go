@@ -14,9 +14,12 @@ import (
 	"github.com/turnback/turnback/internal/git"
 )
 
-// sweepAfter is how old kept LFS content must be before it can go: a save that
-// runs may have kept it, and not have its ref yet.
-const sweepAfter = time.Hour
+const (
+	// sweepAfter is how old kept LFS content must be before it can go: a save that
+	// runs may have kept it, and not have its ref yet.
+	sweepAfter = time.Hour
+	sweepEach  = 6 * time.Hour
+)
 
 // keepLFS keeps the content of the LFS pointers in l's tree that HEAD has not,
 // and returns its OIDs, sorted. What HEAD has, git-lfs itself keeps.
@@ -54,6 +57,16 @@ func (s *Store) SweepLFS(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return content.Sweep(ctx, needed, before)
+}
+
+// sweepLFSNowAndThen is SweepLFS when that was not done for long.
+func (s *Store) sweepLFSNowAndThen(ctx context.Context) error {
+	content := lfs.Find(s.repo, "")
+	if last, ok := content.Swept(); !ok || s.now().Sub(last) < sweepEach {
+		return nil
+	}
+	_, err := s.SweepLFS(ctx)
+	return err
 }
 
 // neededLFS reads which content the checkpoints and the bases of open turns have

@@ -17,6 +17,9 @@ func (s *Store) Tend(ctx context.Context) error {
 	ctx, end := s.tending.begin(ctx)
 	defer end()
 	_, err := s.Retain(ctx)
+	if err == nil {
+		err = s.sweepLFSNowAndThen(ctx)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

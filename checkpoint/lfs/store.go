@@ -141,7 +141,21 @@ func (s Store) locked(ctx context.Context, f func() error) error {
 	return errors.Join(f(), lock.Unlock())
 }
 
-const lockName = "lock"
+const (
+	lockName  = "lock"
+	sweptName = "swept" // its time is that of the last sweep
+)
+
+// Swept tells when Sweep was last done, or content first kept; false: no content
+// was ever kept.
+func (s Store) Swept() (time.Time, bool) {
+	for _, name := range []string{sweptName, lockName} {
+		if st, err := os.Stat(filepath.Join(s.Kept, name)); err == nil {
+			return st.ModTime(), true
+		}
+	}
+	return time.Time{}, false
+}
 
 // GiveBack puts kept content where git-lfs looks for it, unless it is there. The
 // content is checked on the way: what git-lfs is given is what p names.
@@ -236,7 +250,7 @@ func (s Store) Sweep(ctx context.Context, needed map[string]bool, before time.Ti
 	}
 	err = s.locked(ctx, func() error {
 		return filepath.WalkDir(s.Kept, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || d.Name() == lockName || needed[d.Name()] {
+			if err != nil || d.IsDir() || d.Name() == lockName || d.Name() == sweptName || needed[d.Name()] {
 				return err
 			}
 			st, err := d.Info()
@@ -251,6 +265,9 @@ func (s Store) Sweep(ctx context.Context, needed map[string]bool, before time.Ti
 			return ctx.Err()
 		})
 	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.Kept, sweptName), nil, 0o600)
+	}
 	if err != nil {
 		return freed, fmt.Errorf("let go of LFS content: %w", err)
 	}
