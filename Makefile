@@ -45,8 +45,8 @@ golden: ## rewrites the golden files; read the diff before you keep it
 fuzz: ## every fuzz test, FUZZTIME each
 	tools/fuzz $(FUZZTIME)
 
-soak: ## new random histories for the tests of restore and of saving; SOAK of each
-	$(GO) test -timeout 0 -count=1 -run 'NothingIsLost|OraclesTree' $(TESTFLAGS) ./checkpoint ./internal/snapshot \
+soak: ## new random histories for the tests that nothing is lost and that saves are right; SOAK of each
+	$(GO) test -timeout 0 -count=1 -run 'NothingIsLost|OraclesTree' $(TESTFLAGS) ./test/noloss ./internal/snapshot \
 		-rapid.checks=$(SOAK) -rapid.seed=$$(date +%s)
 
 bench: ## prints ratios, see bench/
