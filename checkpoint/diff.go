@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/compare"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
-	"github.com/turnback/turnback/internal/patch"
 )
 
-// Limits of a diff: past them a file keeps its status and counts, and its hunks
-// are left away.
-const (
-	maxDiffFiles = 400
-	maxDiffBytes = 2 << 20
-	maxFileLines = 5000
-	maxContext   = 20
+// What Diff gives; see package compare.
+type (
+	Diff     = compare.Diff
+	FileDiff = compare.FileDiff
 )
+
+// maxContext is the most lines around a change.
+const maxContext = 20
 
 // DiffRequest says what to compare.
 type DiffRequest struct {
@@ -31,30 +31,6 @@ type DiffRequest struct {
 	Stat     bool     // no hunks
 	Context  int      // lines around a change, 0 to 20
 	Binary   bool     // binary files as patches
-}
-
-// FileDiff is one file of a diff.
-type FileDiff struct {
-	Status    byte // A, M, D, R, T
-	Path      string
-	OldPath   string // R
-	Added     int    // lines
-	Deleted   int
-	Binary    bool
-	Submodule bool
-	Cut       bool // its hunks are not in the patch
-}
-
-// Diff is a comparison of two trees.
-type Diff struct {
-	Subject string // "Checkpoint 2"
-	Against string // "checkpoint 1"
-	Files   []FileDiff
-	Added   int // lines, of all files
-	Deleted int
-	Patch   []byte
-	Cut     bool   // some hunks are not in the patch
-	Note    string // why there is nothing to compare with
 }
 
 // Diff compares. Without From and To it shows what checkpoint N changed against
@@ -77,7 +53,8 @@ func (s *Store) Diff(ctx context.Context, r DiffRequest) (Diff, error) {
 	if err != nil || d.Note != "" {
 		return d, fail.From(err)
 	}
-	if err := s.compareTrees(ctx, &d, from, to, r); err != nil {
+	o := compare.Options{Paths: r.Paths, Stat: r.Stat, Context: r.Context, Binary: r.Binary}
+	if err := compare.Trees(ctx, s.repo, &d, from, to, o); err != nil {
 		return Diff{}, fail.From(plan.AsDamaged(plan.Target{Name: d.Subject}, err))
 	}
 	return d, nil
@@ -149,51 +126,4 @@ func (s *Store) baseTree(ctx context.Context, h *record.Held, c *Checkpoint, d *
 	}
 	d.Against = "HEAD " + short(c.Head)
 	return c.Head + "^{tree}", nil
-}
-
-func (s *Store) compareTrees(ctx context.Context, d *Diff, from, to string, r DiffRequest) error {
-	changes, err := s.repo.Stat(ctx, from, to, r.Paths)
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		d.Files = append(d.Files, FileDiff{
-			Status: c.Status, Path: c.Path, OldPath: c.OldPath, Added: c.Added, Deleted: c.Deleted, Binary: c.Binary,
-			Submodule: c.OldMode == git.ModeGitlink || c.NewMode == git.ModeGitlink,
-		})
-		d.Added += c.Added
-		d.Deleted += c.Deleted
-	}
-	if r.Stat || len(changes) == 0 {
-		return nil
-	}
-	w := &patch.Keeper{MaxFiles: maxDiffFiles, MaxBytes: maxDiffBytes, MaxLines: maxFileLines}
-	if err := s.repo.Patch(ctx, from, to, r.Context, r.Binary, r.Paths, w); err != nil {
-		return err
-	}
-	d.Patch = w.Finish()
-	d.markCut(w.Kept())
-	return nil
-}
-
-// markCut notes which files are not in the patch; kept tells it for each of the
-// patch's sections. A change of kind has two, a removal and a creation.
-func (d *Diff) markCut(kept []bool) {
-	section := func() bool {
-		if len(kept) == 0 {
-			return false
-		}
-		first := kept[0]
-		kept = kept[1:]
-		return first
-	}
-	for i := range d.Files {
-		f := &d.Files[i]
-		whole := section()
-		if f.Status == 'T' {
-			whole = section() && whole
-		}
-		f.Cut = !whole
-		d.Cut = d.Cut || f.Cut
-	}
 }
