@@ -80,31 +80,61 @@ func (s *Store) neededLFS(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	needed := map[string]bool{}
-	note := func(commit string) error { // what is malformed there, no restore uses
-		var b bytes.Buffer
-		kind, _, err := objects.Copy(commit+":"+beside.NameLFS, &b)
-		switch {
-		case errors.Is(err, git.ErrMissingObject) || err == nil && kind != "blob":
-			return nil
-		case err != nil:
-			return err
-		}
-		oids, _ := beside.DecodeLFS(b.Bytes())
-		for _, oid := range oids {
-			needed[oid] = true
-		}
-		return nil
-	}
+	n := &need{objects: objects, oids: map[string]bool{}, seen: map[string]bool{}}
 	for _, ref := range refs {
-		// What is kept beside is a parent of a checkpoint, or of the base that a
-		// pane or a checkpoint holds.
-		for _, parent := range record.OwnParents(ref) {
-			err = errors.Join(err, note(parent), note(parent+"^"))
+		for _, parent := range record.OwnParents(ref.Message, ref.Parents) {
+			err = errors.Join(err, n.commit(parent, 0))
 		}
 	}
 	if err := errors.Join(err, objects.Close()); err != nil {
 		return nil, fmt.Errorf("read what LFS content is needed: %w", err)
 	}
-	return needed, nil
+	return n.oids, nil
+}
+
+// need gathers what commits of ours have kept.
+type need struct {
+	objects *git.Objects
+	oids    map[string]bool
+	seen    map[string]bool // commits
+}
+
+// deepest is how many commits of ours lie above the one that keeps something: one
+// of the trash, its checkpoint, the base of that.
+const deepest = 3
+
+// commit notes what the commit keeps, and those above it. What is malformed there
+// no restore uses.
+func (n *need) commit(id string, depth int) error {
+	if depth > deepest || n.seen[id] {
+		return nil
+	}
+	n.seen[id] = true
+	var b bytes.Buffer
+	kind, _, err := n.objects.Copy(id, &b)
+	if errors.Is(err, git.ErrMissingObject) {
+		return nil
+	}
+	if err != nil || kind != "commit" {
+		return err
+	}
+	parents, message := git.SplitCommit(b.String())
+	for _, parent := range record.OwnParents(message, parents) {
+		if err := n.commit(parent, depth+1); err != nil {
+			return err
+		}
+	}
+	if len(parents) > 0 {
+		return nil // what is kept beside has none
+	}
+	b.Reset()
+	kind, _, err = n.objects.Copy(id+":"+beside.NameLFS, &b)
+	if errors.Is(err, git.ErrMissingObject) || err == nil && kind != "blob" {
+		return nil
+	}
+	oids, _ := beside.DecodeLFS(b.Bytes())
+	for _, oid := range oids {
+		n.oids[oid] = true
+	}
+	return err
 }

@@ -106,14 +106,14 @@ func ParseRef(name string) (pane string, n int, ok bool) {
 	return pane, n, ok && err == nil && n > 0 && n <= maxNumber && name == CheckpointRef(pane, n)
 }
 
-// OwnParents are the parents of what a ref of ours holds that are of our making:
-// what is kept beside, and bases.
-func OwnParents(ref git.Ref) []string {
+// OwnParents are the parents of a commit of ours that are of our making: what is
+// kept beside, bases, dropped checkpoints.
+func OwnParents(message string, parents []string) []string {
 	head := ""
-	if t, err := trailers.Parse(ref.Message); err == nil {
+	if t, err := trailers.Parse(message); err == nil {
 		head = t.Get("Head")
 	}
-	return slices.DeleteFunc(slices.Clone(ref.Parents), func(p string) bool { return p == head })
+	return slices.DeleteFunc(slices.Clone(parents), func(p string) bool { return p == head })
 }
 
 // readCheckpoint reads what a ref holds. What cannot be read makes the result

@@ -67,6 +67,17 @@ func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	return id, nil
 }
 
+// SplitCommit gives the parents of a commit object, and its message.
+func SplitCommit(object string) (parents []string, message string) {
+	head, message, _ := strings.Cut(object, "\n\n")
+	for line := range strings.Lines(head) {
+		if id, ok := strings.CutPrefix(line, "parent "); ok {
+			parents = append(parents, strings.TrimSuffix(id, "\n"))
+		}
+	}
+	return parents, message
+}
+
 // Parents lists the parents of a commit.
 func (r *Repo) Parents(ctx context.Context, commit string) ([]string, error) {
 	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", commit + "^@"}})
