@@ -433,6 +433,21 @@ func TestNamesAreQuotedByCoreQuotePath(t *testing.T) {
 	}
 }
 
+func TestVerifyEndsWithOneWhenSomethingIsWrong(t *testing.T) {
+	for line, verb := range map[string]string{"checkpoint verify": "verify-checkpoints", "checkpoint verify --mend --full": "mend-checkpoints"} {
+		for _, ok := range []bool{true, false} {
+			b := newBench(map[string]any{verb: api.VerifyCheckpointsResult{OK: ok}})
+			status := b.run(strings.Fields(line)...)
+			if (status == 0) != ok || status > 1 || len(b.calls) != 1 || b.calls[0].Verb != verb || b.out.Len() == 0 {
+				t.Errorf("%s, ok %t: exit status %d, calls %v, stderr %q", line, ok, status, b.calls, b.err.String())
+			}
+			if b.run(append(strings.Fields(line), "--json")...); !json.Valid(b.out.Bytes()) {
+				t.Errorf("%s --json: %q", line, b.out.String())
+			}
+		}
+	}
+}
+
 func TestDaemonStop(t *testing.T) {
 	b := newBench(nil)
 	b.StopDaemon = func(context.Context) (api.StopDaemonResult, error) { return api.StopDaemonResult{PID: 7}, nil }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,10 +27,10 @@ func newDoctor(d command.Deps) *cobra.Command {
 	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find out why no checkpoints are taken",
+		Short: "Find out what keeps checkpoints from working",
 		Long: `Look at everything that checkpoints depend on: git, the configuration, the
-daemon, the work tree here, and whether the hooks of the agents are installed
-and were ever seen to run. Nothing is changed.
+daemon, the work tree here and its checkpoints, and whether the hooks of the
+agents are installed and were ever seen to run. Nothing is changed.
 
 Exit status: 0 no problem was found, 1 there is one.`,
 		Args: command.MaxArgs(0),
@@ -71,6 +72,7 @@ type doctor struct{ command.Deps }
 
 func (d doctor) diagnose(ctx context.Context) []command.Finding {
 	all := []command.Finding{d.checkGit(ctx), d.checkConfig(), d.checkDaemon(ctx), d.checkPlace(ctx)}
+	all = append(all, d.checkCheckpoints(ctx)...)
 	if d.AgentChecks != nil {
 		all = append(all, d.AgentChecks()...)
 	}
@@ -117,6 +119,45 @@ func (d doctor) checkDaemon(ctx context.Context) command.Finding {
 		f.Hint = "turnback daemon stop; the next command starts it with your PATH"
 	case len(r.Warnings) > 0:
 		f.Level, f.Text = command.LevelWarning, strings.Join(r.Warnings, "; ")
+	}
+	return f
+}
+
+// checkCheckpoints asks whether the checkpoints of this repository can be had.
+// Outside of one there is nothing to tell.
+func (d doctor) checkCheckpoints(ctx context.Context) []command.Finding {
+	place, err := d.Place(command.Target{}, "")
+	if err != nil {
+		return nil
+	}
+	var r api.VerifyCheckpointsResult
+	if err := d.CallInto(ctx, command.StartDaemon, "verify-checkpoints", api.VerifyCheckpointsParams{Place: place}, &r); err != nil {
+		if e := api.AsError(err); e.Code == api.CodeNotRepo || e.Code == api.CodeNoDaemon {
+			return nil
+		}
+		return []command.Finding{{What: "checkpoints", Level: command.LevelProblem, Text: "they cannot be looked at: " + err.Error()}}
+	}
+	var list []command.Finding
+	for _, x := range r.Findings {
+		list = append(list, checkpointFinding(x))
+	}
+	if len(list) == 0 {
+		list = append(list, command.Finding{What: "checkpoints", Level: command.LevelOK, Text: "all can be had"})
+	}
+	return list
+}
+
+func checkpointFinding(x api.VerifyFinding) command.Finding {
+	levels := map[string]string{"broken": command.LevelProblem, "damaged": command.LevelProblem, "leftover": command.LevelWarning}
+	f := command.Finding{What: "checkpoints", Level: cmp.Or(levels[x.Severity], command.LevelNote), Text: x.What, Hint: x.Command}
+	switch {
+	case x.N > 0:
+		f.Text = fmt.Sprintf("checkpoint %d of pane %s: %s", x.N, x.Pane, x.What)
+	case x.Ref != "" || x.File != "":
+		f.Text = cmp.Or(x.Ref, x.File) + ": " + x.What
+	}
+	if x.Mend != "" {
+		f.Hint = "turnback checkpoint verify --mend"
 	}
 	return f
 }

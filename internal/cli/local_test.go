@@ -92,6 +92,7 @@ func TestDoctorTellsEachProblemWithWhatHelps(t *testing.T) {
 		"list-checkpoints": api.ListCheckpointsResult{
 			Pane: api.Pane{Worktree: "/src/api"}, Enabled: true, Checkpoints: []api.Checkpoint{{N: 1}},
 		},
+		"verify-checkpoints": api.VerifyCheckpointsResult{OK: true, Checkpoints: 1},
 	})
 	b.env["XDG_CONFIG_HOME"] = config
 	b.Git = func(context.Context) (command.Git, error) {
@@ -103,12 +104,13 @@ func TestDoctorTellsEachProblemWithWhatHelps(t *testing.T) {
 	if status := b.run("doctor"); status != 0 {
 		t.Errorf("exit status %d: %s", status, b.err.String())
 	}
-	want := `ok       git        /usr/bin/git, version 2.39.5
-ok       config     ` + config + `/turnback/config.toml
-ok       daemon     pid 7, at /run/s
-ok       work tree  /src/api, checkpoints: 1
-warning  claude     no hooks
-                    hint: turnback setup claude
+	want := `ok       git          /usr/bin/git, version 2.39.5
+ok       config       ` + config + `/turnback/config.toml
+ok       daemon       pid 7, at /run/s
+ok       work tree    /src/api, checkpoints: 1
+ok       checkpoints  all can be had
+warning  claude       no hooks
+                      hint: turnback setup claude
 `
 	if b.out.String() != want {
 		t.Errorf("stdout:\n%s\nwant:\n%s", b.out.String(), want)
@@ -120,14 +122,20 @@ warning  claude     no hooks
 	}
 	b.answers["status"] = api.Errorf(api.CodeNoDaemon, "no daemon can be had")
 	b.answers["list-checkpoints"] = api.Errorf(api.CodeNotRepo, "no work tree")
+	b.answers["verify-checkpoints"] = api.VerifyCheckpointsResult{Findings: []api.VerifyFinding{
+		{Severity: "broken", Pane: "00d333ce", N: 7, What: "its commit is missing", Mend: "delete the ref"},
+		{Severity: "leftover", File: "/src/api/.git/x", What: "a killed process left it"},
+	}}
 	if status := b.run("doctor"); status != 1 {
 		t.Errorf("exit status %d", status)
 	}
 	for _, want := range []string{
-		"problem  git        git not found in PATH\n                    hint: install git 2.36.0 or newer",
-		"problem  config     " + config + "/turnback/config.toml cannot be used: agents.checkpoints.keep: 0 is not within 1 to 1000",
-		"problem  daemon     no daemon can be had\n                    hint: turnback daemon logs",
-		"note     work tree  /src/api is in no git work tree",
+		"problem  git          git not found in PATH\n                      hint: install git 2.36.0 or newer",
+		"problem  config       " + config + "/turnback/config.toml cannot be used: agents.checkpoints.keep: 0 is not within 1 to 1000",
+		"problem  daemon       no daemon can be had\n                      hint: turnback daemon logs",
+		"note     work tree    /src/api is in no git work tree",
+		"problem  checkpoints  checkpoint 7 of pane 00d333ce: its commit is missing\n                      hint: turnback checkpoint verify --mend",
+		"warning  checkpoints  /src/api/.git/x: a killed process left it\n",
 	} {
 		if !strings.Contains(b.out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.out.String())

@@ -78,6 +78,8 @@ func results() map[string]any {
 		"drop-checkpoints":   api.DropCheckpointsResult{},
 		"prune-checkpoints":  api.DropCheckpointsResult{},
 		"branch-checkpoint":  api.BranchCheckpointResult{},
+		"verify-checkpoints": api.VerifyCheckpointsResult{},
+		"mend-checkpoints":   api.VerifyCheckpointsResult{},
 		"list-filters":       api.FiltersResult{},
 		"trust-filters":      api.FiltersResult{},
 		"distrust-filters":   api.FiltersResult{},
@@ -169,6 +171,7 @@ func TestSharedObjectsAreTold(t *testing.T) {
 	for heading, values := range map[string][]any{
 		"### Checkpoint":             {api.Checkpoint{}, api.Base{}},
 		"### Left-out":               {api.LeftOut{}},
+		"### verify-checkpoints":     {api.VerifyFinding{}},
 		"### list-filters":           {api.Filter{}, api.FilterDriver{}},
 		"### File of a diff":         {api.FileDiff{}},
 		"### Restore":                {api.RestoreResult{}},

@@ -34,7 +34,7 @@ read, the most recently active pane whose work tree holds this directory.
 	command.AsGroup(cmd)
 	cmd.AddCommand(
 		newList(d), newShow(d), newDiff(d), newRestore(d), newRevert(d),
-		newSave(d), newDrop(d), newPrune(d), newBranch(d),
+		newSave(d), newDrop(d), newPrune(d), newBranch(d), newVerify(d),
 	)
 	return cmd
 }

@@ -326,3 +326,27 @@ state:       /s
 warning:     the log cannot be written
 `, func(w *strings.Builder) error { return format().Status(w, r) })
 }
+
+func TestVerifiedTellsWhatHelps(t *testing.T) {
+	r := api.VerifyCheckpointsResult{Worktree: "/home/u/src/api", OK: true, Checkpoints: 1, Panes: 2, Objects: 3}
+	check(t, `
+Looked at 1 checkpoint of 2 panes in /home/u/src/api, 3 objects: all can be had.
+`, func(w *strings.Builder) error { return format().Verified(w, r) })
+	r.Findings = []api.VerifyFinding{
+		{Severity: "broken", Pane: "00d333ce", N: 7, What: "its commit is missing", Mend: "delete the ref"},
+		{Severity: "damaged", Pane: "00d333ce", N: 8, What: "blob 1234567 is missing\x1b", Command: "turnback checkpoint drop 8"},
+		{Severity: "leftover", File: "/home/u/src/api/.git/x", What: "a killed process left it", Mend: "remove it", Failed: "permission denied"},
+		{Severity: "note", Ref: "refs/turnback/x", What: "of a later version"},
+	}
+	check(t, `
+Looked at 1 checkpoint of 2 panes in /home/u/src/api, 3 objects:
+broken    checkpoint 7 of pane 00d333ce  its commit is missing
+                                         mend: delete the ref
+damaged   checkpoint 8 of pane 00d333ce  blob 1234567 is missing^[
+                                         run: turnback checkpoint drop 8
+leftover  /home/u/src/api/.git/x         a killed process left it
+                                         not mended: permission denied
+note      refs/turnback/x                of a later version
+To have done what helps, run: turnback checkpoint verify --mend
+`, func(w *strings.Builder) error { return format().Verified(w, r) })
+}

@@ -35,6 +35,10 @@ func (c *checkpoints) reads() []verbs.Verb {
 			Name: "checkpoint-diff", Grant: verbs.GrantRead, Summary: "show what a turn changed, or compare two checkpoints, or one with the disk",
 			Errors: about("damaged"), Example: `{"window":"build","n":2,"stat":true}`,
 		}),
+		answers(c.verify(false), verbs.Verb{
+			Name: "verify-checkpoints", Grant: verbs.GrantRead, Summary: "look whether every checkpoint of the repository can be had",
+			Errors: about(),
+		}),
 	}
 }
 
@@ -83,6 +87,10 @@ func (c *checkpoints) keeps() []verbs.Verb {
 		answers(c.prune, verbs.Verb{
 			Name: "prune-checkpoints", Grant: verbs.GrantAdmin, Summary: "delete old checkpoints of every pane of the repository",
 			Errors: about(), Example: `{"older_than":"30d"}`,
+		}),
+		answers(c.verify(true), verbs.Verb{
+			Name: "mend-checkpoints", Grant: verbs.GrantAdmin, Summary: "do what helps against what verify-checkpoints finds",
+			Errors: about("sandboxed"), Example: `{"full":true}`,
 		}),
 		answers(c.branch, verbs.Verb{
 			Name: "branch-checkpoint", Grant: verbs.GrantWrite, Summary: "make a branch with the tree of a checkpoint",
