@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
+	"github.com/turnback/turnback/checkpoint/trees"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
@@ -221,10 +222,7 @@ func (res *RestoreResult) note(op restore.Op) {
 // runID makes temporary names that no other run has used.
 func runID(safety *Checkpoint) string { return safety.Pane.ID + strconv.Itoa(safety.N) }
 
-func (s *Store) journalPath() string { return filepath.Join(s.dir, journalName) }
-
-// journalName is the name of the journal in the folder of a work tree.
-const journalName = "restore.json"
+func (s *Store) journalPath() string { return filepath.Join(s.dir, trees.JournalName) }
 
 // applyOrTakeBack carries the ops of j out. When it has to stop, what was done
 // is taken back, so that nothing has changed; when even that cannot be done, the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +13,9 @@ import (
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/checkpoint/retention"
+	"github.com/turnback/turnback/checkpoint/trees"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
-	"github.com/turnback/turnback/internal/restore"
 )
 
 // farPast is by how many checkpoints a pane may be past its limits before a save
@@ -55,7 +54,7 @@ func (s *Store) Retain(ctx context.Context) (gone []Checkpoint, err error) {
 	if !s.due.Load() && s.now().Sub(s.retained()) < retainEvery {
 		return nil, nil
 	}
-	unlock, err := s.tryAll()
+	unlock, err := trees.TryLock(s.dir)
 	if err != nil || unlock == nil {
 		return nil, fail.From(err)
 	}
@@ -137,92 +136,16 @@ func (s *Store) retained() time.Time {
 
 // pins tells which checkpoints the restores need that were interrupted in any work
 // tree of the repository.
-func (s *Store) pins() (func(pane string, n int) bool, error) {
-	folders, err := s.treeFolders()
-	if err != nil {
-		return nil, err
-	}
-	needed := map[string]bool{}
-	for _, dir := range folders {
-		path := filepath.Join(dir, journalName)
-		j, err := restore.ReadJournal(path)
-		if err != nil {
-			return nil, &Error{Code: Interrupted, Message: fmt.Sprintf("%v: %s", err, path), Detail: "nobody can tell which checkpoints it needs; move the file away once its safety checkpoint is restored", Err: err}
-		}
-		if j != nil {
-			needed[record.CheckpointRef(j.Pane, j.N)], needed[record.CheckpointRef(j.Pane, j.Safety)] = true, true
-		}
-	}
-	return func(pane string, n int) bool { return needed[record.CheckpointRef(pane, n)] }, nil
-}
+func (s *Store) pins() (func(pane string, n int) bool, error) { return trees.Pins(filepath.Dir(s.dir)) }
 
-// treeFolders are the folders of our own of all the repository's work trees.
-func (s *Store) treeFolders() ([]string, error) {
-	list, err := os.ReadDir(filepath.Dir(s.dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list work trees: %w", err)
-	}
-	var folders []string
-	for _, d := range list {
-		if d.IsDir() {
-			folders = append(folders, filepath.Join(filepath.Dir(s.dir), d.Name()))
-		}
-	}
-	return folders, nil
-}
-
-// lockedAll runs f while no other process works on any work tree of the
-// repository. Nobody holds the lock of one while it waits for that of another, but
-// for this, which takes them by name.
+// lockedAll runs f while no other process works on any work tree of the repository.
 func (s *Store) lockedAll(ctx context.Context, f func() error) error {
 	s.tending.makeWay()
-	unlock, err := s.lockAll(func(path string) (*files.Lock, error) { return files.WaitLock(ctx, path) })
+	unlock, err := trees.Lock(s.dir, func(path string) (*files.Lock, error) { return files.WaitLock(ctx, path) })
 	if err != nil {
 		return fail.From(err)
 	}
 	return fail.From(errors.Join(f(), unlock()))
-}
-
-// tryAll is lockAll without waiting; nil: somebody works on a work tree.
-func (s *Store) tryAll() (unlock func() error, err error) {
-	unlock, err = s.lockAll(func(path string) (*files.Lock, error) {
-		lock, err := files.TryLock(path)
-		if err == nil && lock == nil {
-			err = errBusy
-		}
-		return lock, err
-	})
-	if errors.Is(err, errBusy) {
-		return nil, nil
-	}
-	return unlock, err
-}
-
-var errBusy = errors.New("another process works on a work tree of the repository")
-
-func (s *Store) lockAll(take func(path string) (*files.Lock, error)) (unlock func() error, err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder in the git directory: %w", err)
-	}
-	folders, err := s.treeFolders()
-	if err != nil {
-		return nil, err
-	}
-	var held []*files.Lock
-	unlock = func() (err error) {
-		for _, l := range held {
-			err = errors.Join(err, l.Unlock())
-		}
-		return err
-	}
-	for _, dir := range folders {
-		lock, err := take(filepath.Join(dir, "lock"))
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock a work tree: %w", err), unlock())
-		}
-		held = append(held, lock)
-	}
-	return unlock, nil
 }
 
 // byPane splits a sorted list into one list a pane.
