@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
@@ -307,9 +306,7 @@ func stopped(err error, edited []string) error {
 
 // writingRun makes a run that can change the work tree, of one that can look.
 func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
-	// The reader waits while files are written: silence of it means nothing.
-	patient := s.repo.With(s.repo.Git().WithStall(24 * time.Hour))
-	objects, err := patient.ReadObjects(context.WithoutCancel(ctx))
+	objects, err := s.repo.ReadObjects(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ func (g *Git) WithStall(d time.Duration) *Git {
 	c.stall = d
 	return &c
 }
+
+// Stall is how long a command may run without progress.
+func (g *Git) Stall() time.Duration { return cmp.Or(g.stall, xec.DefaultStall) }
 
 // passedEnv names the variables that a git child keeps; all others are dropped.
 func passedEnv() []string {

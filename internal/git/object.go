@@ -120,7 +120,8 @@ func (r *Repo) Missing(ctx context.Context, ids []string) ([]string, error) {
 // ErrMissingObject says that the object store does not have an object.
 var ErrMissingObject = errors.New("object is missing")
 
-// Objects reads objects one after the other from one git process.
+// Objects reads objects one after the other from one git process. It may wait for
+// the next question as long as it likes; an answer has to come in time.
 type Objects struct {
 	p   *xec.Process
 	out *bufio.Reader
@@ -132,6 +133,7 @@ func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Rest()
 	return &Objects{p: p, out: bufio.NewReaderSize(p.Stdout, 64<<10)}, nil
 }
 
@@ -142,6 +144,8 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if strings.ContainsAny(id, "\n ") || id == "" {
 		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
 	}
+	o.p.Expect()
+	defer o.p.Rest()
 	if _, err := io.WriteString(o.p.Stdin, id+"\n"); err != nil {
 		return "", 0, fmt.Errorf("read object %s: %w", id, err)
 	}
@@ -197,6 +201,7 @@ func hashFor(id string) hash.Hash {
 
 // Close ends the reader.
 func (o *Objects) Close() error {
+	o.p.Expect()
 	if err := o.p.Stdin.Close(); err != nil {
 		o.p.Kill()
 	}

@@ -155,6 +155,16 @@ func (p *Process) Wait() error {
 	return exit
 }
 
+// Rest says that nothing is expected of the program until Expect: its silence
+// means nothing then.
+func (p *Process) Rest() { p.watch.resting.Store(true) }
+
+// Expect says that the program has something to answer again.
+func (p *Process) Expect() {
+	p.watch.moved.Add(1)
+	p.watch.resting.Store(false)
+}
+
 // Stderr is what the program has written to its standard error so far, from the start.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
@@ -192,12 +202,13 @@ func (b *headBuffer) String() string { return b.buf.String() }
 
 // watchdog cancels a program that moves no byte for a while.
 type watchdog struct {
-	ctx   context.Context
-	limit time.Duration
-	timer *time.Timer
-	moved atomic.Int64
-	seen  int64
-	quit  context.CancelCauseFunc
+	ctx     context.Context
+	limit   time.Duration
+	timer   *time.Timer
+	moved   atomic.Int64
+	resting atomic.Bool
+	seen    int64
+	quit    context.CancelCauseFunc
 }
 
 func newWatchdog(limit time.Duration, quit context.CancelCauseFunc) *watchdog {
@@ -207,7 +218,7 @@ func newWatchdog(limit time.Duration, quit context.CancelCauseFunc) *watchdog {
 }
 
 func (w *watchdog) check() {
-	if now := w.moved.Load(); now != w.seen {
+	if now := w.moved.Load(); now != w.seen || w.resting.Load() {
 		w.seen = now
 		w.timer.Reset(w.limit)
 		return

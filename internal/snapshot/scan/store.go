@@ -11,7 +11,6 @@ import (
 
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
-	"github.com/turnback/turnback/internal/xec"
 )
 
 const (
@@ -76,8 +75,8 @@ func batch(list []work) int {
 }
 
 // patience is how long git may be silent while it stores that many bytes.
-func patience(bytes int64) time.Duration {
-	return xec.DefaultStall + time.Duration(bytes/slowestDisk)*time.Second
+func (s *Scanner) patience(bytes int64) time.Duration {
+	return s.repo.Git().Stall() + time.Duration(bytes/slowestDisk)*time.Second
 }
 
 // usable drops what may not or cannot be read, and applies the limits.
@@ -212,7 +211,7 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 		}
 	}
 	began := p.s.now().UnixNano()
-	patient := p.s.repo.With(p.s.repo.Git().WithStall(patience(bytes)))
+	patient := p.s.repo.With(p.s.repo.Git().WithStall(p.s.patience(bytes)))
 	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.filters), index: index, bad: map[string]string{}}
 	if err := a.add(paths); err != nil {
 		return nil, err
