@@ -16,6 +16,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -189,9 +190,21 @@ type newest struct {
 func (s *Store) newestPath() string { return filepath.Join(s.dir, "newest.json") }
 
 func (s *Store) readNewest() (newest, bool) {
-	var n newest
 	data, err := os.ReadFile(s.newestPath())
-	if err != nil || json.Unmarshal(data, &n) != nil || n.Tree == "" {
+	if err != nil {
+		return newest{}, false
+	}
+	return parseNewest(data)
+}
+
+// parseNewest reads newest.json. The file may have come with the repository, and
+// what it says is given to git.
+func parseNewest(data []byte) (newest, bool) {
+	var n newest
+	if json.Unmarshal(data, &n) != nil || !git.IsID(n.Tree) || n.Commit != "" && !git.IsID(n.Commit) {
+		return newest{}, false
+	}
+	if _, _, ok := record.ParseRef(n.Ref); n.Ref != "" && !ok {
 		return newest{}, false
 	}
 	return n, true

@@ -59,7 +59,7 @@ func (r *Repo) IndexEntries(ctx context.Context, path string) ([]IndexEntry, err
 func parseIndexEntry(rec string) (IndexEntry, error) {
 	head, path, ok := strings.Cut(rec, "\t")
 	f := strings.Split(head, " ")
-	if !ok || len(f) != 4 || len(f[0]) != 1 || path == "" {
+	if !ok || len(f) != 4 || len(f[0]) != 1 || len(f[3]) != 1 || f[3] < "0" || f[3] > "3" || path == "" {
 		return IndexEntry{}, fmt.Errorf("unexpected record %.120q", rec)
 	}
 	mode, err := strconv.ParseUint(f[1], 8, 32)

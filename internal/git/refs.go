@@ -30,6 +30,12 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read refs: %w", err)
 	}
+	return parseRefs(out)
+}
+
+// parseRefs reads the answer of for-each-ref: seven fields a ref, each with a NUL
+// behind it, and a line feed.
+func parseRefs(out []byte) ([]Ref, error) {
 	var refs []Ref
 	for len(out) > 0 {
 		f := bytes.SplitN(out, []byte{0}, 7)

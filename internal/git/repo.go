@@ -66,6 +66,11 @@ func (r *Repo) With(g *Git) *Repo {
 // Git is the program that r runs.
 func (r *Repo) Git() *Git { return r.git }
 
+// IsID tells whether s has the form of an object id, of either hash.
+func IsID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
 // IsUnused tells whether id is the all-zero object id.
 func IsUnused(id string) bool { return strings.Trim(id, "0") == "" }
 

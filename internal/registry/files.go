@@ -150,6 +150,10 @@ func readRecord(path, id string) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
+	return parseRecord(data, id)
+}
+
+func parseRecord(data []byte, id string) (Window, error) {
 	var w Window
 	if err := json.Unmarshal(data, &w); err != nil {
 		return Window{}, err

@@ -59,12 +59,23 @@ func ReadJournal(path string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrJournal, err)
 	}
+	j, err := parseJournal(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrJournal, path, err)
+	}
+	return j, nil
+}
+
+func parseJournal(data []byte) (*Journal, error) {
 	var j Journal
-	if err := json.Unmarshal(data, &j); err != nil || j.Format != journalFormat {
-		return nil, fmt.Errorf("%w: %s", ErrJournal, path)
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, err
+	}
+	if j.Format != journalFormat {
+		return nil, fmt.Errorf("format %d is not known", j.Format)
 	}
 	if err := j.check(); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrJournal, path, err)
+		return nil, err
 	}
 	return &j, nil
 }
@@ -77,6 +88,9 @@ func (j *Journal) check() error {
 	}
 	if j.RunID == "" || strings.Trim(j.RunID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("%.40q is no run", j.RunID)
+	}
+	if j.N < 0 || j.Safety < 0 || j.Turn < 0 {
+		return errors.New("a number is negative")
 	}
 	if err := CheckOps(j.Ops); err != nil {
 		return err

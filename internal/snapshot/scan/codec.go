@@ -255,7 +255,7 @@ func (d *decoder) node(parent *node, name string) *node {
 		d.bad = true
 		return n
 	}
-	n.entries = make([]entry, 0, count)
+	n.entries = make([]entry, 0, min(count, 64)) // the count may lie
 	for range count {
 		if d.bad {
 			return n
