@@ -39,6 +39,10 @@ type Checkpoint struct {
 	LeftOutCount int       `json:"left_out_count"`
 	Late         bool      `json:"late"`
 	Damaged      string    `json:"damaged,omitempty"` // why it cannot be restored
+	// Dropped and Until are set in the trash: since when it is there, and when it
+	// goes for good. UTC.
+	Dropped *time.Time `json:"dropped,omitempty"`
+	Until   *time.Time `json:"until,omitempty"`
 }
 
 // NotSaved is a turn without a checkpoint, with the reason.
@@ -52,7 +56,8 @@ type NotSaved struct {
 // ListCheckpointsParams are the parameters of list-checkpoints.
 type ListCheckpointsParams struct {
 	Place
-	All bool `json:"all,omitempty"` // every pane of the repository, the gone ones too
+	All   bool `json:"all,omitempty"`   // every pane of the repository, the gone ones too
+	Trash bool `json:"trash,omitempty"` // those that were dropped and can come back
 }
 
 // ListCheckpointsResult is the result of list-checkpoints: one flat list,
@@ -211,7 +216,8 @@ type SaveCheckpointResult struct {
 // DropCheckpointsParams are the parameters of drop-checkpoints.
 type DropCheckpointsParams struct {
 	Place
-	Ns []int `json:"ns"`
+	Ns  []int `json:"ns"`
+	Now bool  `json:"now,omitempty"` // not to the trash; those that are in it too
 }
 
 // DropCheckpointsResult is the result of drop-checkpoints and prune-checkpoints.
@@ -220,13 +226,52 @@ type DropCheckpointsResult struct {
 	DryRun  bool                `json:"dry_run,omitempty"`
 }
 
-// DroppedCheckpoint names a checkpoint that was deleted, with the commit that
-// `git branch NAME COMMIT` can still reach until git's own gc takes it.
+// DroppedCheckpoint names a checkpoint that was let go of. One that is not in the
+// trash can still be reached by its commit (`git branch NAME COMMIT`) until git's
+// own gc takes it.
 type DroppedCheckpoint struct {
 	Pane   string `json:"pane"`
 	N      int    `json:"n"`
 	Commit string `json:"commit"`
 	Label  string `json:"label"`
+	Trash  bool   `json:"trash,omitempty"` // it is in the trash, and can come back
+}
+
+// UntrashCheckpointsParams are the parameters of untrash-checkpoints.
+type UntrashCheckpointsParams struct {
+	Place
+	Ns []int `json:"ns"`
+}
+
+// UntrashCheckpointsResult is the result of untrash-checkpoints.
+type UntrashCheckpointsResult struct {
+	Pane
+	Checkpoints []Checkpoint `json:"checkpoints"` // as they are again
+	Untrusted   bool         `json:"untrusted"`
+}
+
+// CheckpointStatsParams are the parameters of checkpoint-stats.
+type CheckpointStatsParams struct{ Place }
+
+// CheckpointStatsResult is the result of checkpoint-stats: bytes on the disk that
+// turnback keeps in the repository and that no branch, tag, reflog or index needs.
+type CheckpointStatsResult struct {
+	Worktree   string      `json:"worktree"`
+	Bytes      int64       `json:"bytes"`       // of all together, file_bytes apart
+	Panes      []PaneStats `json:"panes"`       // by id; what several hold counts for each
+	Trashed    int         `json:"trashed"`     // checkpoints in the trash
+	TrashBytes int64       `json:"trash_bytes"` // of these, also where a pane holds it too
+	FileBytes  int64       `json:"file_bytes"`  // turnback's own files in the git directory
+	Untrusted  bool        `json:"untrusted"`
+}
+
+// PaneStats are what one pane holds.
+type PaneStats struct {
+	Pane        string `json:"pane"`
+	Session     string `json:"session"`
+	Window      string `json:"window"`
+	Checkpoints int    `json:"checkpoints"`
+	Bytes       int64  `json:"bytes"`
 }
 
 // PruneCheckpointsParams are the parameters of prune-checkpoints.

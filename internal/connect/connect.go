@@ -141,7 +141,7 @@ func (c *caller) remote(ctx context.Context, verb string, params, result any, pr
 // a daemon up that is silent about it.
 func reads(verb string) bool {
 	switch verb {
-	case "list-checkpoints", "show-checkpoint", "checkpoint-diff", "verify-checkpoints", "get-agent-state", "list-windows", "list-verbs", "list-filters", "status":
+	case "list-checkpoints", "show-checkpoint", "checkpoint-diff", "verify-checkpoints", "checkpoint-stats", "get-agent-state", "list-windows", "list-verbs", "list-filters", "status":
 		return true
 	}
 	return false

@@ -34,16 +34,16 @@ read, the most recently active pane whose work tree holds this directory.
 	command.AsGroup(cmd)
 	cmd.AddCommand(
 		newList(d), newShow(d), newDiff(d), newRestore(d), newRevert(d),
-		newSave(d), newDrop(d), newPrune(d), newBranch(d), newVerify(d),
+		newSave(d), newDrop(d), newUntrash(d), newPrune(d), newBranch(d), newVerify(d),
 	)
 	return cmd
 }
 
 func newList(d command.Deps) *cobra.Command {
 	var (
-		t   command.Target
-		o   command.Output
-		all bool
+		t command.Target
+		o command.Output
+		p api.ListCheckpointsParams
 	)
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -56,21 +56,29 @@ Kinds other than the end of a turn stand before the label: "start: " for what
 changed between two turns, "safety: " for the state before a restore, "manual: "
 for turnback checkpoint save. Below the table stand the places that a checkpoint
 left out, and the turns that were not saved, with the reasons.
+
+--trash lists what turnback checkpoint drop took away and untrash can bring back.
 ` + command.ExitsRead,
 		Example: `  turnback checkpoint list
   turnback checkpoint list -s api -w build
   turnback checkpoint list --all --json`,
 		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := d.Place(t, "")
-			if err != nil {
+			var err error
+			if p.Place, err = d.Place(t, ""); err != nil {
 				return err
 			}
-			show := func(w io.Writer, f text.Format, r api.ListCheckpointsResult) error { return f.List(w, r, all) }
-			return command.Invoke(cmd, d, o, "list-checkpoints", api.ListCheckpointsParams{Place: place, All: all}, show)
+			show := func(w io.Writer, f text.Format, r api.ListCheckpointsResult) error {
+				if p.Trash {
+					return f.Trash(w, r, p.All)
+				}
+				return f.List(w, r, p.All)
+			}
+			return command.Invoke(cmd, d, o, "list-checkpoints", p, show)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "every pane of this repository, those that are gone too")
+	cmd.Flags().BoolVar(&p.All, "all", false, "every pane of this repository, those that are gone too")
+	cmd.Flags().BoolVar(&p.Trash, "trash", false, "the checkpoints that were dropped and can come back")
 	t.AddTo(cmd, d)
 	o.AddTo(cmd)
 	return cmd

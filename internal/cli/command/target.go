@@ -94,8 +94,16 @@ func (d Deps) completeWindows(t *Target) cobra.CompletionFunc {
 	}
 }
 
-// CompleteNumbers completes up to most checkpoint numbers with their labels.
+// CompleteNumbers completes up to most checkpoint numbers (0: any number of them)
+// with their labels.
 func (d Deps) CompleteNumbers(t *Target, most int) cobra.CompletionFunc {
+	return d.completeNumbers(t, most, false)
+}
+
+// CompleteTrash completes the numbers of checkpoints in the trash.
+func (d Deps) CompleteTrash(t *Target) cobra.CompletionFunc { return d.completeNumbers(t, 0, true) }
+
+func (d Deps) completeNumbers(t *Target, most int, trash bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		place, err := d.Place(*t, "")
@@ -103,7 +111,7 @@ func (d Deps) CompleteNumbers(t *Target, most int) cobra.CompletionFunc {
 			return nil, none
 		}
 		var r api.ListCheckpointsResult
-		if d.CallInto(cmd.Context(), DialOnly, "list-checkpoints", api.ListCheckpointsParams{Place: place}, &r) != nil {
+		if d.CallInto(cmd.Context(), DialOnly, "list-checkpoints", api.ListCheckpointsParams{Place: place, Trash: trash}, &r) != nil {
 			return nil, none
 		}
 		var numbers []string

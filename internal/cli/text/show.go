@@ -57,25 +57,6 @@ func (f Format) Saved(w io.Writer, r api.SaveCheckpointResult) error {
 	return l.writeTo(w)
 }
 
-// Dropped writes the result of drop-checkpoints and prune-checkpoints.
-func (f Format) Dropped(w io.Writer, r api.DropCheckpointsResult) error {
-	var l lines
-	verb := "dropped"
-	if r.DryRun {
-		verb = "would drop"
-	}
-	for _, d := range r.Dropped {
-		l.addf("%s checkpoint %d of pane %s (%s): %s", verb, d.N, f.Name(d.Pane), short(d.Commit), dash(screen.Line(d.Label)))
-	}
-	switch {
-	case len(r.Dropped) == 0:
-		l.addf("nothing to drop")
-	case !r.DryRun:
-		l.addf("Until git's next gc, git branch NAME COMMIT keeps what a dropped checkpoint holds.")
-	}
-	return l.writeTo(w)
-}
-
 // Branched writes the result of branch-checkpoint.
 func (f Format) Branched(w io.Writer, r api.BranchCheckpointResult) error {
 	var l lines

@@ -350,3 +350,43 @@ note      refs/turnback/x                of a later version
 To have done what helps, run: turnback checkpoint verify --mend
 `, func(w *strings.Builder) error { return format().Verified(w, r) })
 }
+
+func TestTrash(t *testing.T) {
+	r := sample()
+	until := today(14, 30, 0).AddDate(0, 0, 7)
+	r.Checkpoints[0].Until = &until
+	r.Checkpoints = append(r.Checkpoints[:1], api.Checkpoint{N: 9, Pane: "00d333ce", Damaged: "its commit is missing"})
+	check(t, `
+Trash of api-feat-retry, pane 00d333ce, in /home/u/src/api: 2
+N  TURN  STATE  TAKEN     COMMIT   UNTIL         LABEL
+1  1     done   14:02:56  a6752d3  Dec  7 14:30  Add a retry to the client
+9  -     -      -         -        -             -
+checkpoint 9 is damaged: its commit is missing
+`, func(w *strings.Builder) error { return format().Trash(w, r, false) })
+	r.Checkpoints = nil
+	check(t, `
+The trash of all panes, in /home/u/src/api, is empty.
+`, func(w *strings.Builder) error { return format().Trash(w, r, true) })
+	dropped := api.DropCheckpointsResult{Dropped: []api.DroppedCheckpoint{
+		{Pane: "00d333ce", N: 1, Commit: "a6752d30", Label: "One", Trash: true}, {Pane: "00d333ce", N: 2, Commit: "b6752d30"},
+	}}
+	check(t, `
+dropped checkpoint 1 of pane 00d333ce (a6752d3): One
+dropped checkpoint 2 of pane 00d333ce (b6752d3): -
+The trash keeps it for 7 days. To bring it back, run: turnback checkpoint untrash -w 00d333ce 1
+Until git's next gc, git branch NAME COMMIT keeps what a dropped checkpoint holds.
+`, func(w *strings.Builder) error { return format().Dropped(w, dropped) })
+}
+
+func TestStats(t *testing.T) {
+	r := api.CheckpointStatsResult{
+		Worktree: "/home/u/src/api", Bytes: 12_345_678, FileBytes: 999, Trashed: 2, TrashBytes: 999_950,
+		Panes: []api.PaneStats{{Pane: "00d333ce", Session: "api", Window: "build", Checkpoints: 12, Bytes: 5_300_000_000}},
+	}
+	check(t, `
+Checkpoints in /home/u/src/api hold 12.3 MB that nothing else does, and 999 bytes of files.
+PANE      SESSION  WINDOW  CHECKPOINTS  SIZE
+00d333ce  api      build   12           5.3 GB
+trash     -        -       2            1.0 MB
+`, func(w *strings.Builder) error { return format().Stats(w, r) })
+}

@@ -13,7 +13,10 @@ import (
 )
 
 func (c *checkpoints) list(ctx context.Context, p api.ListCheckpointsParams) (api.ListCheckpointsResult, error) {
-	if p.All {
+	switch {
+	case p.Trash:
+		return c.listTrash(ctx, p)
+	case p.All:
 		return c.listAll(ctx, p)
 	}
 	f, err := c.target(ctx, p.Place, false)

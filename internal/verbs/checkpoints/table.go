@@ -35,6 +35,10 @@ func (c *checkpoints) reads() []verbs.Verb {
 			Name: "checkpoint-diff", Grant: verbs.GrantRead, Summary: "show what a turn changed, or compare two checkpoints, or one with the disk",
 			Errors: about("damaged"), Example: `{"window":"build","n":2,"stat":true}`,
 		}),
+		answers(c.stats, verbs.Verb{
+			Name: "checkpoint-stats", Grant: verbs.GrantRead, Summary: "tell how many bytes checkpoints hold that nothing else does",
+			Errors: about(),
+		}),
 		answers(c.verify(false), verbs.Verb{
 			Name: "verify-checkpoints", Grant: verbs.GrantRead, Summary: "look whether every checkpoint of the repository can be had",
 			Errors: about(),
@@ -81,8 +85,12 @@ func (c *checkpoints) keeps() []verbs.Verb {
 			Errors: about("disk_full", "sandboxed"), Example: `{"label":"before the big change"}`,
 		}),
 		answers(c.drop, verbs.Verb{
-			Name: "drop-checkpoints", Grant: verbs.GrantWrite, Summary: "delete checkpoints of a pane",
-			Errors: about(), Example: `{"window":"build","ns":[1,2]}`,
+			Name: "drop-checkpoints", Grant: verbs.GrantWrite, Summary: "move checkpoints of a pane to the trash, or delete them",
+			Errors: about("interrupted"), Example: `{"window":"build","ns":[1,2]}`,
+		}),
+		answers(c.untrash, verbs.Verb{
+			Name: "untrash-checkpoints", Grant: verbs.GrantWrite, Summary: "bring checkpoints of a pane back from the trash",
+			Errors: about("damaged"), Example: `{"window":"build","ns":[1]}`,
 		}),
 		answers(c.prune, verbs.Verb{
 			Name: "prune-checkpoints", Grant: verbs.GrantAdmin, Summary: "delete old checkpoints of every pane of the repository",

@@ -53,27 +53,6 @@ func (c *checkpoints) ensure(ctx context.Context, place api.Place) (found, error
 	return f, nil
 }
 
-func (c *checkpoints) drop(ctx context.Context, p api.DropCheckpointsParams) (api.DropCheckpointsResult, error) {
-	if len(p.Ns) == 0 {
-		return api.DropCheckpointsResult{}, api.Errorf(api.CodeInvalidParams, "name at least one checkpoint").
-			WithHint(api.Hint{Param: "ns", Command: "turnback checkpoint list"})
-	}
-	f, err := c.target(ctx, p.Place, true)
-	if err != nil {
-		return api.DropCheckpointsResult{}, err
-	}
-	dropped, err := f.store.Drop(ctx, f.window.ID, p.Ns)
-	return wireDropped(dropped, false), err
-}
-
-func wireDropped(list []checkpoint.Checkpoint, dryRun bool) api.DropCheckpointsResult {
-	out := api.DropCheckpointsResult{Dropped: []api.DroppedCheckpoint{}, DryRun: dryRun}
-	for _, c := range list {
-		out.Dropped = append(out.Dropped, api.DroppedCheckpoint{Pane: c.Pane.ID, N: c.N, Commit: c.Commit, Label: c.Label})
-	}
-	return out
-}
-
 func (c *checkpoints) prune(ctx context.Context, p api.PruneCheckpointsParams) (api.DropCheckpointsResult, error) {
 	age, err := parseAge(p.OlderThan)
 	if err != nil {
