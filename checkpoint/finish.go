@@ -82,14 +82,12 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	res.Safety = safety
 	if r.Abort {
-		j.After, j.Ops = []byte(`{"back":true}`), restore.Reverse(j.Ops)
+		j.After, j.Ops, j.Folders = []byte(`{"back":true}`), restore.Reverse(j.Ops), restore.ReverseFolders(j.Folders)
 	}
 	if _, err := run.Apply(ctx, j.Ops, todo); err != nil {
 		return res, s.interrupted(&j, err)
 	}
-	if r.Abort {
-		run.RemoveFolders(j.Folders)
-	}
+	run.Folders(j.Folders)
 	for _, i := range todo {
 		res.note(j.Ops[i])
 	}

@@ -192,7 +192,7 @@ func TestAPlantedJournalLeadsNowhere(t *testing.T) {
 		"path out of the tree":   {`"path":"edit"`, `"path":"../edit"`},
 		"git directory":          {`"path":"edit"`, `"path":".git/config"`},
 		"name of temporary file": {`"run_id":"`, `"run_id":"../`},
-		"folder":                 {`"folders":["`, `"folders":["../x","`},
+		"folder":                 {`"folder_ops":[{`, `"folder_ops":[{"path":"../x"},{`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := swaps(t)

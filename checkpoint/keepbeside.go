@@ -34,7 +34,7 @@ func diskOf(made snapshot.Result) string {
 	content := beside.Content{Disk: beside.Disk{Modes: made.Modes, Folders: made.Folders}}
 	parts := content.Parts()
 	if len(parts) == 0 {
-		return "plain"
+		return plainDisk
 	}
 	h := sha256.New()
 	for _, p := range parts {
@@ -42,6 +42,10 @@ func diskOf(made snapshot.Result) string {
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
+
+// plainDisk is the digest of files and folders with the usual bits, and no folder
+// without files.
+const plainDisk = "plain"
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;
 // empty: there is nothing to keep. Where a checkpoint of the pane has the very

@@ -85,8 +85,12 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 }
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
-	left, err := s.LeftOutAll(ctx, c)
-	return plan.Target{Tree: c.Tree, Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: left}, err
+	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
+	to := plan.Target{Tree: c.Tree, Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk}
+	if c.Beside == "" {
+		to.LeftOut = c.LeftOut
+	}
+	return to, err
 }
 
 // checkPlace refuses a checkpoint of another work tree or another branch.
@@ -129,7 +133,7 @@ func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, ch
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, LeftOut: l.made.LeftOut, Head: l.head}, to, paths)
+		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -196,9 +200,9 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
-		Folders: restore.MissingFolders(s.repo.Worktree, p.Ops),
+		Folders: p.Folders,
 	}
-	if len(p.Ops) > 0 {
+	if len(p.Ops)+len(p.Folders) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
 			return err
 		}
@@ -235,6 +239,7 @@ func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j res
 	run.Step = r.Step
 	done, err := run.Apply(ctx, j.Ops, nil)
 	if err == nil {
+		run.Folders(j.Folders)
 		return nil
 	}
 	if r.Step != nil && errors.Is(err, ErrStopped) {
@@ -246,7 +251,7 @@ func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j res
 	if backErr != nil {
 		return s.interrupted(&j, errors.Join(err, backErr))
 	}
-	run.RemoveFolders(j.Folders)
+	run.Folders(restore.ReverseFolders(j.Folders))
 	if rmErr := restore.RemoveJournal(s.journalPath()); rmErr != nil {
 		return errors.Join(err, rmErr)
 	}

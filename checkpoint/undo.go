@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
@@ -114,13 +116,50 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
+	disk, err := s.baseDisk(ctx, h.Held, c)
+	if err != nil {
+		return step{}, err
+	}
 	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
-		to:     plan.Target{Tree: c.Base.Tree, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left},
+		to:     plan.Target{Tree: c.Base.Tree, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
 		undone: append(slices.Clone(h.Pane.Undone), record.Undone{Turn: c.Turn, N: c.N}),
 	}
 	return st, nil
+}
+
+// baseDisk is what the base of c's turn was and no tree can hold; rules that are not
+// known are those of its end.
+func (s *Store) baseDisk(ctx context.Context, h *record.Held, c Checkpoint) (beside.Disk, error) {
+	if c.Base.Disk == "" {
+		return beside.Disk{}, nil
+	}
+	end, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
+	if err != nil {
+		return beside.Disk{}, err
+	}
+	base := beside.Content{}
+	commit, looked := "", slices.DeleteFunc(slices.Clone(c.Looked), func(name string) bool { return name != beside.LookedModes && name != beside.LookedFolders })
+	switch holder := h.HolderOf(c.Base.Tree, c.Base.Disk); {
+	case c.BaseCommit != "":
+		parents, err := s.repo.Parents(ctx, c.BaseCommit)
+		if err != nil {
+			return beside.Disk{}, err
+		}
+		commit = strings.Join(parents, " ") // one, or none
+	case holder != nil:
+		commit, looked = holder.Beside, holder.Looked
+	case c.Base.Disk != plainDisk:
+		return beside.Disk{Rules: end.Rules}, nil
+	}
+	if base, err = s.readBeside(ctx, c.N, commit, looked); err != nil {
+		return beside.Disk{}, err
+	}
+	if base.Rules == nil {
+		base.Rules = end.Rules
+	}
+	return base.Disk, nil
 }
 
 // leftOutAround lists what was left out at the start or at the end of c's turn.

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
@@ -22,6 +22,7 @@ type From struct {
 	Tree    string
 	LeftOut []snapshot.LeftOut // what its own tree could not hold
 	Head    git.Head
+	Disk    beside.Disk // what no tree can hold
 }
 
 // Target is a tree to go to.
@@ -31,6 +32,7 @@ type Target struct {
 	N       int              // the checkpoint's number; 0: none
 	Head    string           // HEAD when it was taken; empty: not known
 	LeftOut []record.LeftOut // what the tree could not hold
+	Disk    beside.Disk      // what no tree can hold
 }
 
 // Planner makes plans for one work tree.
@@ -46,6 +48,7 @@ type Planner struct {
 // Plan is what going from the work tree to a target means.
 type Plan struct {
 	Ops     []restore.Op
+	Folders []restore.Folder
 	Kept    []string     // would be removed, but the target could not have known them
 	Skipped []string     // submodules and what the target left out
 	Run     *restore.Run // looks at the work tree
@@ -73,6 +76,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
 		return nil, err
 	}
+	if changes, err = s.addModes(ctx, l, to, changes); err != nil {
+		return nil, err
+	}
 	p := &Plan{leftThen: reasonsOf(to.LeftOut)}
 	for _, c := range changes {
 		if Wanted(c.Path, paths) {
@@ -82,10 +88,12 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := restore.CheckOps(p.Ops); err != nil {
 		return nil, damagedTarget(to, err.Error())
 	}
+	setModes(l, to, p.Ops)
 	if err := s.haveObjects(ctx, p, to); err != nil {
 		return nil, err
 	}
-	if err := s.keepUnknown(ctx, l, p, to, changes); err != nil {
+	ignored, err := s.keepUnknown(ctx, l, p, to, changes)
+	if err != nil {
 		return nil, err
 	}
 	if err := s.dropDone(ctx, p); err != nil {
@@ -94,6 +102,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.checkWay(l, p); err != nil {
 		return nil, err
 	}
+	p.folders(s.Repo.Worktree, l, to, paths, ignored)
 	return p, nil
 }
 
@@ -226,25 +235,28 @@ func (s *Planner) haveObjects(ctx context.Context, p *Plan, to Target) error {
 }
 
 // keepUnknown takes the removals out of p that the target could not have known:
-// files that its own ignore rules ignore and that are not tracked.
-func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, changes []git.Change) error {
+// files that its own ignore rules, in its tree and beside it, ignore and that are
+// not tracked. The result has what is ignored, also in folders without files.
+func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, changes []git.Change) (map[string]bool, error) {
 	var gone []string
 	for _, op := range p.Ops {
 		if op.New.Absent() {
 			gone = append(gone, op.Path)
 		}
 	}
-	// Rules count wherever they are, also outside the paths that are restored.
-	rules := slices.ContainsFunc(changes, func(c git.Change) bool { return path.Base(c.Path) == ".gitignore" })
-	if len(gone) == 0 || !rules {
-		return nil
+	for _, dir := range l.Disk.Folders {
+		gone = append(gone, inside(dir))
 	}
-	ignored, err := s.Repo.IgnoredByTree(ctx, s.Dir, to.Tree, gone)
+	// Rules count wherever they are, also outside the paths that are restored.
+	if len(gone) == 0 || !rulesDiffer(l, to, changes) {
+		return nil, nil
+	}
+	ignored, err := s.Repo.IgnoredByTree(ctx, s.Dir, to.Tree, to.Disk.Rules, gone)
 	if err == nil {
 		err = s.exceptTracked(ctx, l, to, ignored)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	placed := p.places()
 	p.Ops = slices.DeleteFunc(p.Ops, func(op restore.Op) bool {
@@ -254,7 +266,7 @@ func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, c
 		}
 		return false
 	})
-	return nil
+	return ignored, nil
 }
 
 // places gives a function that tells whether the target has something at a path

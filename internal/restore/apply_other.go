@@ -23,9 +23,5 @@ func Stands(string, string) (os.FileInfo, string, error) { return nil, "", errSy
 // CleanUp removes what a killed run left. It is not available here.
 func (r *Run) CleanUp(context.Context, []Op) ([]string, error) { return nil, errSystem }
 
-// MissingFolders names the folders that ops will have to make. It is not
-// available here.
-func MissingFolders(string, []Op) []string { return nil }
-
-// RemoveFolders removes those of folders that are empty. It is not available here.
-func (r *Run) RemoveFolders([]string) {}
+// Folders carries changes of folders out. It is not available here.
+func (r *Run) Folders([]Folder) []string { return nil }

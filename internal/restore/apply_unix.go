@@ -105,8 +105,11 @@ func (a *applying) write(i int) error {
 		return err
 	}
 	defer a.closeDir(dir)
+	if done, err := a.chmod(dir, name, op); done {
+		return err
+	}
 	temp := a.TempName(i)
-	if err := a.create(dir, temp, op.New, a.oldPerm(dir, name, op)); err != nil {
+	if err := a.create(dir, temp, op.New, a.newPerm(dir, name, op)); err != nil {
 		return err
 	}
 	if err := a.step("written %s", op.Path); err != nil {
@@ -234,7 +237,7 @@ func (a *applying) stage(i int) error {
 	if err := a.step("before staging %s", a.ops[i].Path); err != nil {
 		return err
 	}
-	return a.create(a.root, a.TempName(i), a.ops[i].New, 0)
+	return a.create(a.root, a.TempName(i), a.ops[i].New, a.ops[i].New.Perm)
 }
 
 func (a *applying) unstage(late []int) {
@@ -272,7 +275,8 @@ func removeEmptyTree(dir int, name string) {
 	_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 }
 
-// create makes a new file or link. A perm of 0 means what the umask allows.
+// create makes a new file or link. A perm of 0 means what the umask allows, another
+// has the permission bits, with S_IFREG.
 func (a *applying) create(dir int, name string, f File, perm uint32) error {
 	if f.Mode == modeLink {
 		var target strings.Builder
@@ -292,30 +296,12 @@ func (a *applying) create(dir int, name string, f File, perm uint32) error {
 	file := os.NewFile(uintptr(fd), name)
 	_, _, err = a.Objects.Copy(f.ID, file)
 	if err == nil && perm != 0 {
-		err = file.Chmod(os.FileMode(perm))
+		err = file.Chmod(os.FileMode(perm & permBits))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		_ = unix.Unlinkat(dir, name, 0)
 	}
 	return err
-}
-
-// oldPerm gives the permission bits for op's new file: those of the file it
-// replaces, with the executable bits that the new mode asks for. 0: none there.
-func (a *applying) oldPerm(dir int, name string, op Op) uint32 {
-	var st unix.Stat_t
-	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
-		return 0
-	}
-	perm := uint32(st.Mode) & 0o777
-	switch {
-	case !a.FileMode:
-	case op.New.Mode == modeExec:
-		perm |= perm & 0o444 >> 2
-	default:
-		perm &^= 0o111
-	}
-	return perm
 }
 
 // asChanged gives the errors of a name that is not as expected their meaning.

@@ -12,7 +12,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -54,7 +53,7 @@ func (r *Run) same(ctx context.Context, dir int, name, path string, f File) (boo
 		if f.Mode == modeLink {
 			return false, nil
 		}
-		if r.FileMode && (f.Mode == modeExec) != (uint32(st.Mode)&0o100 != 0) {
+		if !r.samePerm(f, uint32(st.Mode)) {
 			return false, nil
 		}
 		return r.sameContent(ctx, dir, name, path, f, st.Size)
@@ -151,42 +150,6 @@ func Stands(root, path string) (st os.FileInfo, above string, err error) {
 		return nil, "", nil
 	}
 	return info, "", err
-}
-
-// MissingFolders names the folders that ops will have to make, outermost first.
-func MissingFolders(root string, ops []Op) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, op := range ops {
-		for i := range op.Path {
-			if op.Path[i] != '/' || op.New.Absent() || seen[op.Path[:i]] {
-				continue
-			}
-			seen[op.Path[:i]] = true
-			if _, err := os.Lstat(root + "/" + op.Path[:i]); os.IsNotExist(err) {
-				out = append(out, op.Path[:i])
-			}
-		}
-	}
-	return out
-}
-
-// RemoveFolders removes those of folders that are empty, innermost first.
-func (r *Run) RemoveFolders(folders []string) {
-	root, err := openDir(unix.AT_FDCWD, r.Root)
-	if err != nil {
-		return
-	}
-	defer func() { _ = unix.Close(root) }()
-	a := &applying{Run: r, root: root}
-	for _, folder := range slices.Backward(folders) {
-		dir, name, err := a.parent(folder, false)
-		if err != nil {
-			continue
-		}
-		_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
-		a.closeDir(dir)
-	}
 }
 
 // CleanUp removes the temporary files that a killed run over ops left. One that

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/turnback/turnback/internal/files"
-	"github.com/turnback/turnback/internal/git"
 )
 
 // Journal says what a run is about to do. It is there from before the first
@@ -27,7 +26,7 @@ type Journal struct {
 	Safety  int       `json:"safety"` // the safety checkpoint
 	Started time.Time `json:"started"`
 	Ops     []Op      `json:"ops"`
-	Folders []string  `json:"folders,omitempty"` // those that the ops have to make, outermost first
+	Folders []Folder  `json:"folder_ops,omitempty"` // those that the ops make, and those that no file tells of
 	// After is what the caller has to note once the run is complete; opaque here.
 	After json.RawMessage `json:"after,omitempty"`
 }
@@ -95,10 +94,8 @@ func (j *Journal) check() error {
 	if err := CheckOps(j.Ops); err != nil {
 		return err
 	}
-	for _, folder := range j.Folders {
-		if err := git.CheckPath(folder); err != nil {
-			return err
-		}
+	if err := checkFolders(j.Folders); err != nil {
+		return err
 	}
 	return CheckOps(Reverse(j.Ops))
 }

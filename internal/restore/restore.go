@@ -19,10 +19,20 @@ import (
 type File struct {
 	Mode uint32 `json:"mode"` // as git has it
 	ID   string `json:"id"`
+
+	Perm uint32 `json:"perm,omitempty"` // a regular file's permission bits, with S_IFREG; 0: not known, or not meant
 }
 
 // Absent tells whether nothing is there.
 func (f File) Absent() bool { return f.Mode == 0 }
+
+// sameBytes tells whether two regular files differ in their permission bits alone.
+func (f File) sameBytes(g File) bool {
+	f.Mode, f.Perm = g.Mode, g.Perm
+	return f == g && isFile(g.Mode)
+}
+
+func isFile(mode uint32) bool { return mode == git.ModeFile || mode == git.ModeExec }
 
 // Op is the change of one path.
 type Op struct {

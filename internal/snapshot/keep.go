@@ -67,11 +67,7 @@ func (m *Modes) Sort() {
 }
 
 // Rules are the ignore rules that are not in the work tree.
-type Rules struct {
-	Exclude    []byte // the content of info/exclude
-	Global     []byte // the content of the file that core.excludesFile names
-	IgnoreCase bool   // core.ignoreCase
-}
+type Rules = git.Rules
 
 // Index is what the user's index has that HEAD has not, and the other way round.
 type Index struct {
