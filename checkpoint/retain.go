@@ -13,6 +13,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/checkpoint/retention"
+	"github.com/turnback/turnback/checkpoint/trash"
 	"github.com/turnback/turnback/checkpoint/trees"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
@@ -89,7 +90,7 @@ func (s *Store) letGo(ctx context.Context, olderThan time.Duration, dryRun bool)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.expiredTrash(ctx)
+	changes, err := trash.Expired(ctx, s.repo, s.now())
 	if err != nil {
 		return nil, err
 	}

@@ -4,24 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
+	"github.com/turnback/turnback/checkpoint/trash"
 	"github.com/turnback/turnback/internal/git"
 )
 
-// trashFor is how long a dropped checkpoint can come back.
-const trashFor = 7 * 24 * time.Hour
-
-// Trashed is a checkpoint in the trash.
-type Trashed struct {
-	Checkpoint           // as it was; Damaged where it cannot come back
-	Dropped    time.Time // zero: not known
-	Until      time.Time // when it goes for good
-
-	ref string // what its ref in the trash holds
-}
+// Trashed is a checkpoint in the trash; see package trash.
+type Trashed = trash.Trashed
 
 // Drop moves checkpoints of a pane to the trash and returns what they were. Either
 // all of the numbers are there, or nothing is moved. One whose commit is missing
@@ -109,38 +100,8 @@ func (s *Store) ListTrash(ctx context.Context, pane string) ([]Trashed, error) {
 			return nil, err
 		}
 	}
-	refs, err := record.ReadTrash(ctx, s.repo, pane)
-	if err != nil {
-		return nil, fail.From(err)
-	}
-	list, err := s.trashed(ctx, refs)
+	list, err := trash.List(ctx, s.repo, pane)
 	return list, fail.From(err)
-}
-
-// trashed reads the checkpoints that refs in the trash keep.
-func (s *Store) trashed(ctx context.Context, refs []record.Trashed) ([]Trashed, error) {
-	var ids []string
-	for _, t := range refs {
-		if t.Kept != "" {
-			ids = append(ids, t.Kept)
-		}
-	}
-	commits, err := s.repo.Commits(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Trashed, 0, len(refs))
-	for _, t := range refs {
-		one := Trashed{Checkpoint: Checkpoint{N: t.N, Turn: t.Turn, Pane: Pane{ID: t.Pane}, Damaged: t.Damaged}, ref: t.Commit}
-		if t.Damaged == "" {
-			one.Checkpoint = record.FromCommit(t.Pane, t.N, commits[t.Kept])
-			one.Dropped, one.Until = t.At, t.At.Add(trashFor)
-		}
-		one.Ref = t.Ref
-		list = append(list, one)
-	}
-	slices.SortFunc(list, func(a, b Trashed) int { return byPaneAndNumber(a.Checkpoint, b.Checkpoint) })
-	return list, nil
 }
 
 // Untrash brings checkpoints of a pane back from the trash, under their old
@@ -156,27 +117,13 @@ func (s *Store) Untrash(ctx context.Context, pane string, numbers []int) ([]Chec
 		if err != nil {
 			return err
 		}
-		list, err := s.trashed(ctx, h.Trash)
+		list, err := trash.Read(ctx, s.repo, h.Trash)
 		if err != nil {
 			return err
 		}
 		var changes []git.RefChange
-		slices.Sort(numbers)
-		for _, n := range slices.Compact(numbers) {
-			i := slices.IndexFunc(list, func(t Trashed) bool { return t.N == n })
-			if i < 0 {
-				return notInTrash(pane, n, list)
-			}
-			c := list[i].Checkpoint
-			if c.Tree == "" {
-				return fail.Broken(n, c.Damaged)
-			}
-			if _, err := h.Find(n); err == nil {
-				return &Error{Code: InvalidParams, Message: fmt.Sprintf("pane %s has a checkpoint %d already", pane, n), Numbers: []int{n}, Detail: "drop that one first"}
-			}
-			changes = append(changes, git.RefChange{Name: c.Ref, Old: list[i].ref}, git.RefChange{Name: record.CheckpointRef(pane, n), New: c.Commit})
-			c.Ref = record.CheckpointRef(pane, n)
-			back = append(back, c)
+		if back, changes, err = trash.Back(h, list, numbers); err != nil {
+			return err
 		}
 		return s.updateRefs(ctx, changes)
 	})
@@ -193,27 +140,4 @@ func (s *Store) updateRefs(ctx context.Context, changes []git.RefChange) error {
 		return err
 	}
 	return s.repo.UpdateRefs(context.WithoutCancel(ctx), changes)
-}
-
-func notInTrash(pane string, n int, list []Trashed) error {
-	e := &Error{Code: NoCheckpoint, Message: fmt.Sprintf("the trash of pane %s has no checkpoint %d", pane, n), Command: "checkpoint list --trash"}
-	for _, t := range list {
-		e.Numbers = append(e.Numbers, t.N)
-	}
-	return e
-}
-
-// expiredTrash gives the refs in the trash that are past their time.
-func (s *Store) expiredTrash(ctx context.Context) ([]git.RefChange, error) {
-	refs, err := record.ReadTrash(ctx, s.repo, "")
-	if err != nil {
-		return nil, err
-	}
-	var gone []git.RefChange
-	for _, t := range refs {
-		if t.Damaged == "" && s.now().Sub(t.At) > trashFor {
-			gone = append(gone, git.RefChange{Name: t.Ref, Old: t.Commit})
-		}
-	}
-	return gone, nil
 }
