@@ -60,6 +60,23 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 	if last.sum == sum && slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Beside == last.commit }) {
 		return last.commit, nil
 	}
+	commit, err := s.writeParts(ctx, parts)
+	if err == nil {
+		s.lastBeside = writtenBeside{sum: sum, commit: commit}
+	}
+	return commit, err
+}
+
+// writeContent stores c; empty: there is nothing to keep.
+func (s *Store) writeContent(ctx context.Context, c beside.Content) (string, error) {
+	parts := c.Parts()
+	if len(parts) == 0 {
+		return "", nil
+	}
+	return s.writeParts(ctx, parts)
+}
+
+func (s *Store) writeParts(ctx context.Context, parts []beside.Part) (string, error) {
 	entries := make([]git.Entry, 0, len(parts))
 	for _, p := range parts {
 		e, err := s.writePart(ctx, p)
@@ -72,11 +89,7 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 	if err != nil {
 		return "", err
 	}
-	commit, err := s.wrap(ctx, tree, "kept beside a checkpoint\n")
-	if err == nil {
-		s.lastBeside = writtenBeside{sum: sum, commit: commit}
-	}
-	return commit, err
+	return s.wrap(ctx, tree, "kept beside a checkpoint\n")
 }
 
 // writtenBeside is what was kept beside a checkpoint last.
