@@ -69,7 +69,7 @@ func cleanEnv(env []string) []string {
 func hardened() []string {
 	settings := []string{
 		"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.splitIndex=false", "core.trustctime=true", "core.safecrlf=false", "core.checkStat=default",
-		"core.logAllRefUpdates=false", "core.preloadIndex=true", "submodule.recurse=false", "color.ui=false", "gc.auto=0", "maintenance.auto=false",
+		"core.logAllRefUpdates=false", "core.abbrev=auto", "core.preloadIndex=true", "submodule.recurse=false", "color.ui=false", "gc.auto=0", "maintenance.auto=false",
 		"advice.detachedHead=false", "core.sparseCheckout=true", "sparse.expectFilesOutsideOfPatterns=false", "index.sparse=false",
 	}
 	args := make([]string, 0, 2*len(settings))
