@@ -12,7 +12,7 @@ RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal
 	./internal/connect/... ./internal/daemon/... ./internal/files/... ./internal/registry/... ./internal/restore/... \
 	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
 
-.PHONY: build test race lint fmt fmt-check script fuzz soak bench e2e ci golden
+.PHONY: faults build test race lint fmt fmt-check script fuzz soak bench e2e ci golden
 
 build: ## the program, as ./turnback
 	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(BIN) ./cmd/turnback
@@ -48,6 +48,9 @@ fuzz: ## every fuzz test, FUZZTIME each
 soak: ## new random histories for the tests that nothing is lost and that saves are right; SOAK of each
 	$(GO) test -timeout 0 -count=1 -run 'NothingIsLost|OraclesTree' $(TESTFLAGS) ./test/noloss ./internal/snapshot \
 		-rapid.checks=$(SOAK) -rapid.seed=$$(date +%s)
+
+faults: ## breaks git, the disk and the process at every place, not at a part of them
+	$(GO) test -timeout 0 -count=1 $(TESTFLAGS) ./test/fault -fault.every
 
 bench: ## prints ratios, see bench/
 	$(GO) run ./bench

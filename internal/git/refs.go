@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -144,7 +146,20 @@ func (r *Repo) UpdateRefs(ctx context.Context, changes []RefChange) error {
 			}
 		}
 	}
+	if e != nil && strings.Contains(e.Stderr, "couldn't write '") {
+		err = errors.Join(err, r.tryRoom()) // git does not say why
+	}
 	return fmt.Errorf("update refs: %w", err)
+}
+
+// tryRoom tells why a small file cannot be written beside the refs; nil: it can.
+func (r *Repo) tryRoom() error {
+	f, err := os.CreateTemp(filepath.Join(r.CommonDir, "turnback"), "room-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // LockedRef names the lock file that kept err's transaction from a ref; empty:
