@@ -85,6 +85,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 			p.sort(c)
 		}
 	}
+	if err := s.skipUnseen(ctx, p, l, to, paths, changes); err != nil {
+		return nil, err
+	}
 	if err := restore.CheckOps(p.Ops); err != nil {
 		return nil, damagedTarget(to, err.Error())
 	}

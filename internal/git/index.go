@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -141,6 +142,23 @@ func (r *Repo) HasPath(ctx context.Context, tree, path string) (bool, error) {
 		return false, fmt.Errorf("look for %q in a tree: %w", path, err)
 	}
 	return len(out) > 0, nil
+}
+
+// PathsOf tells which of paths a tree has: a file, or a folder.
+func (r *Repo) PathsOf(ctx context.Context, tree string, paths []string) (map[string]bool, error) {
+	const atOnce = 500
+	held := map[string]bool{}
+	for some := range slices.Chunk(paths, atOnce) {
+		args := append([]string{"ls-tree", "-z", "--full-tree", "--name-only", tree, "--"}, some...)
+		out, err := r.git.output(ctx, call{dir: r.Worktree, args: args})
+		if err != nil {
+			return nil, fmt.Errorf("look for paths in a tree: %w", err)
+		}
+		for _, path := range splitNULKeepEmpty(out) {
+			held[path] = true
+		}
+	}
+	return held, nil
 }
 
 // StagedAgainst compares the user's index with a tree.

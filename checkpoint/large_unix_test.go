@@ -1,7 +1,11 @@
+//go:build unix
+
 package checkpoint_test
 
 import (
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/turnback/turnback/checkpoint"
@@ -20,5 +24,20 @@ func TestB10LargeFileWhereAFolderWas(t *testing.T) {
 	r.restore(1)
 	if r.Read("x/u") != "2" {
 		t.Error("not restored")
+	}
+}
+
+// What stands at b now cannot be saved, so the restore leaves it, and says so.
+func TestB32RestoreNamesAPipeThatItLeaves(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1", "b": "2"})
+	r.take("one", func() { r.Write("a", "3") })
+	r.Remove("b")
+	if err := syscall.Mkfifo(r.Path("b"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.Write("a", "4")
+	res := r.restore(1)
+	if !slices.Contains(res.Skipped, "b") || r.Read("a") != "3" {
+		t.Errorf("skipped %q, a is %q", res.Skipped, r.Read("a"))
 	}
 }
