@@ -30,14 +30,15 @@ func (r *Repo) Staged(ctx context.Context, tree string) (Staged, error) {
 }
 
 // Of picks those of entries, which are that index, that differ, sorted by path
-// and stage. Mode 0: the tree has the path, the index has not.
+// and stage. Mode 0: the tree has the path, the index has not. Paths that git
+// would take into no index are left out: a broken one can have those.
 func (s Staged) Of(entries []IndexEntry) []IndexEntry {
 	if len(s.differ) == 0 {
 		return nil
 	}
 	differ := make(map[string]bool, len(s.differ))
 	for _, c := range s.differ {
-		differ[c.Path] = true
+		differ[c.Path] = CheckPath(c.Path) == nil
 	}
 	var out []IndexEntry
 	there := map[string]bool{}
@@ -48,8 +49,8 @@ func (s Staged) Of(entries []IndexEntry) []IndexEntry {
 			out = append(out, e)
 		}
 	}
-	for path := range differ {
-		if !there[path] {
+	for path, allowed := range differ {
+		if allowed && !there[path] {
 			out = append(out, IndexEntry{Entry: Entry{Path: path}})
 		}
 	}
