@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,11 +43,15 @@ func (s *Store) overdue(all []Checkpoint, pinned []int) []Checkpoint {
 	return expired
 }
 
+// atOnce is how many checkpoints Retain lets go of in one call: git locks each ref,
+// which takes a second for some thousands.
+const atOnce = 500
+
 // retainEvery is how often Retain looks although no save found anything to do.
 const retainEvery = 24 * time.Hour
 
 // Retain lets go of what is past the limits, in all panes of the repository, and
-// of what is in the trash for too long, in one transaction; also of what no limit
+// of what is in the trash for too long, some hundreds in one transaction; also of what no limit
 // alone would tell a save of: panes that are gone. It does nothing when no save of
 // this store found anything past a limit and the last time is less than a day ago,
 // and while another process works on one of the repository's work trees. It is for
@@ -60,7 +65,7 @@ func (s *Store) Retain(ctx context.Context) (gone []Checkpoint, err error) {
 		return nil, fail.From(err)
 	}
 	defer func() { err = fail.From(errors.Join(err, unlock())) }()
-	return s.letGo(ctx, 0, false)
+	return s.letGo(ctx, 0, atOnce, false)
 }
 
 // Prune lets go, in all panes of the repository, of the checkpoints older than the
@@ -73,15 +78,15 @@ func (s *Store) Prune(ctx context.Context, olderThan time.Duration, dryRun bool)
 	}
 	var list []Checkpoint
 	err := s.lockedAll(ctx, func() (err error) {
-		list, err = s.letGo(ctx, olderThan, dryRun)
+		list, err = s.letGo(ctx, olderThan, math.MaxInt, dryRun)
 		return err
 	})
 	return list, err
 }
 
-// letGo deletes what is past the limits, and older than an age that is not 0. All
-// work trees are locked.
-func (s *Store) letGo(ctx context.Context, olderThan time.Duration, dryRun bool) ([]Checkpoint, error) {
+// letGo deletes what is past the limits, and older than an age that is not 0, but no
+// more than most; the rest is due then. All work trees are locked.
+func (s *Store) letGo(ctx context.Context, olderThan time.Duration, most int, dryRun bool) ([]Checkpoint, error) {
 	pinned, err := s.pins()
 	if err != nil {
 		return nil, err
@@ -114,13 +119,15 @@ func (s *Store) letGo(ctx context.Context, olderThan time.Duration, dryRun bool)
 	if dryRun {
 		return list, nil
 	}
+	more := len(list) > most
+	list = list[:min(most, len(list))]
 	for _, c := range list {
 		changes = append(changes, git.RefChange{Name: c.Ref, Old: c.Commit})
 	}
 	if err := s.updateRefs(ctx, changes); err != nil {
 		return nil, err
 	}
-	s.due.Store(false)
+	s.due.Store(more)
 	return list, files.Replace(s.retainedPath(), nil)
 }
 
