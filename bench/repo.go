@@ -185,6 +185,22 @@ func (r *repo) tidy(ctx context.Context) error {
 	if _, err := r.git.out(ctx, "prune", "--expire=now"); err != nil {
 		return fmt.Errorf("tidy: %w", err)
 	}
+	return r.dropPacks()
+}
+
+// dropPacks removes the packs that turnback made: those that are kept.
+func (r *repo) dropPacks() error {
+	kept, err := filepath.Glob(filepath.Join(r.root, ".git", "objects", "pack", "*.keep"))
+	if err != nil {
+		return err
+	}
+	for _, keep := range kept {
+		for _, end := range []string{"idx", "pack", "keep"} {
+			if err := os.Remove(strings.TrimSuffix(keep, "keep") + end); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -93,10 +93,11 @@ func (s *Store) sides(ctx context.Context, h *record.Held, r DiffRequest) (from,
 	if r.Worktree {
 		err := s.locked(ctx, func() error {
 			l, err := s.look(ctx, r.Pane, nil, nil)
-			if err == nil {
-				to = l.made.Tree
+			if err != nil {
+				return err
 			}
-			return err
+			to = l.made.Tree
+			return s.repo.Flush() // the comparison comes after the lock
 		})
 		return c.Tree, to, Diff{Subject: "The work tree now", Against: fmt.Sprintf("checkpoint %d", c.N)}, err
 	}

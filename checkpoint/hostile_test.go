@@ -106,9 +106,7 @@ func TestB97AMissingCommitCostsOneCheckpointOnly(t *testing.T) {
 	r := newRoom(t, map[string]string{"a": "1\n"})
 	c := r.take("one", func() { r.Write("a", "2\n") })
 	r.take("two", func() { r.Write("a", "3\n") })
-	if err := os.Remove(r.Path(".git/objects/" + c.Commit[:2] + "/" + c.Commit[2:])); err != nil {
-		t.Fatal(err)
-	}
+	r.LoseObject(c.Commit)
 	list := r.list()
 	if len(list) != 2 || list[0].Damaged == "" || list[1].Damaged != "" {
 		t.Fatalf("list is %+v", list)

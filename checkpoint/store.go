@@ -174,7 +174,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	if err != nil {
 		return fail.From(fmt.Errorf("lock the work tree: %w", err))
 	}
-	return fail.From(errors.Join(f(), lock.Unlock()))
+	return fail.From(errors.Join(f(), s.repo.Discard(), lock.Unlock()))
 }
 
 // newest is the tree that the next start of a turn is compared with. It is a

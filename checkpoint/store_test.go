@@ -208,9 +208,7 @@ func TestRefusals(t *testing.T) {
 		r.take("one", func() { r.Write("a", "2\n") })
 		r.take("two", func() { r.Write("a", "3\n") })
 		id := strings.TrimSpace(r.GitInput("2\n", "hash-object", "--stdin"))
-		if err := os.Remove(r.Path(".git/objects/" + id[:2] + "/" + id[2:])); err != nil {
-			t.Fatal(err)
-		}
+		r.LoseObject(id)
 		_, err := r.store.Restore(t.Context(), r.request(1))
 		e := wantCode(t, err, checkpoint.Damaged)
 		if !strings.Contains(e.Message, id) || !strings.Contains(e.Message, `"a"`) {

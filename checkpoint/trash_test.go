@@ -1,7 +1,6 @@
 package checkpoint_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -178,9 +177,7 @@ func TestADamagedCheckpointCanBeDropped(t *testing.T) {
 	r.take("two", func() { r.Write("a", "2\n") })
 	other := r.Git("commit-tree", c.Tree, "-m", "nothing of ours")
 	r.Git("update-ref", "refs/turnback/checkpoints/"+r.pane.ID+"/2", other)
-	if err := os.Remove(r.Path(".git/objects/" + c.Commit[:2] + "/" + c.Commit[2:])); err != nil {
-		t.Fatal(err)
-	}
+	r.LoseObject(c.Commit)
 	if _, err := r.store.Drop(t.Context(), r.pane.ID, []int{1, 2}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (r *Repo) Reach(ctx context.Context, commits []string) (Reached, error) {
 	if len(commits) == 0 {
 		return found, nil
 	}
-	out, err := r.git.output(ctx, call{
+	out, err := r.output(ctx, call{
 		dir: r.Worktree, stdin: strings.NewReader(strings.Join(commits, "\n") + "\n"),
 		args: []string{"rev-list", "--objects", "--no-walk=unsorted", "--missing=print", "--no-object-names", "--stdin"},
 	})

@@ -24,7 +24,7 @@ type Config []Setting
 
 // Config reads the settings whose keys match pattern, from every file.
 func (r *Repo) Config(ctx context.Context, pattern string) (Config, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--show-scope", "--get-regexp", pattern}})
+	out, err := r.output(ctx, call{dir: r.Worktree, apart: true, args: []string{"config", "-z", "--includes", "--show-scope", "--get-regexp", pattern}})
 	if err != nil && !exitedWith(err, 1) {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
@@ -71,7 +71,7 @@ func (r *Repo) OutsideSettings(ctx context.Context, pattern string) (map[string]
 // PathSetting reads a setting that is a path, with "~", "~name" and "%(prefix)"
 // put in by git.
 func (r *Repo) PathSetting(ctx context.Context, key string) (string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"config", "-z", "--includes", "--type=path", "--get", key}})
+	out, err := r.output(ctx, call{dir: r.Worktree, apart: true, args: []string{"config", "-z", "--includes", "--type=path", "--get", key}})
 	if err != nil {
 		return "", fmt.Errorf("read config: %w", err)
 	}

@@ -90,12 +90,26 @@ func (c CRLFWriter) Write(p []byte) (int, error) {
 // disk, without any conversion, and returns their ids in the same order. A file
 // that cannot be read is an error.
 func (r *Repo) WriteRawFiles(ctx context.Context, paths []string) ([]string, error) {
+	const tries = 5
+	for range tries {
+		ids, err := r.writeRawFiles(ctx, paths)
+		if err != nil {
+			return nil, err
+		}
+		if gone, err := r.Hold(ctx, ids); err != nil || len(gone) == 0 {
+			return ids, err
+		}
+	}
+	return nil, errors.New("store raw bytes: another program takes new objects away")
+}
+
+func (r *Repo) writeRawFiles(ctx context.Context, paths []string) ([]string, error) {
 	ids := make([]string, len(paths))
 	var in strings.Builder
 	var batch []int
 	for i, path := range paths {
 		if strings.Contains(path, "\n") || strings.HasSuffix(path, "\r") { // the list is one of lines
-			out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"hash-object", "-w", "--no-filters", "--", "./" + path}})
+			out, err := r.line(ctx, call{dir: r.Worktree, writes: true, args: []string{"hash-object", "-w", "--no-filters", "--", "./" + path}})
 			if err != nil {
 				return nil, fmt.Errorf("store raw bytes of %q: %w", path, err)
 			}
@@ -108,7 +122,7 @@ func (r *Repo) WriteRawFiles(ctx context.Context, paths []string) ([]string, err
 	if len(batch) == 0 {
 		return ids, nil
 	}
-	out, err := r.git.output(ctx, call{dir: r.Worktree, stdin: strings.NewReader(in.String()), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
+	out, err := r.output(ctx, call{dir: r.Worktree, writes: true, stdin: strings.NewReader(in.String()), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
 	if err != nil {
 		return nil, fmt.Errorf("store raw bytes: %w", err)
 	}
@@ -138,7 +152,7 @@ func (r *Repo) Sizes(ctx context.Context, ids []string) ([]int64, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	out, err := r.git.output(ctx, call{
+	out, err := r.output(ctx, call{
 		dir: r.Worktree, stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"), args: []string{"cat-file", "--batch-check=%(objectsize)"},
 	})
 	if err != nil {

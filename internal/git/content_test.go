@@ -79,8 +79,12 @@ func TestWriteRawFilesConvertsNothing(t *testing.T) {
 	for p := range files {
 		paths = append(paths, p)
 	}
-	ids, err := open(t, r).WriteRawFiles(t.Context(), paths)
+	repo := open(t, r)
+	ids, err := repo.WriteRawFiles(t.Context(), paths)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range paths {

@@ -33,7 +33,7 @@ func (r *Repo) ChangedEntries(ctx context.Context, from, to string) ([]Change, e
 	if from == to {
 		return nil, nil
 	}
-	out, err := r.git.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: []string{
+	out, err := r.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: []string{
 		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", from, to,
 	}})
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Repo) Stat(ctx context.Context, from, to string, paths []string) ([]Cha
 		return nil, nil
 	}
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--numstat", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", from, to, "--"}
-	out, err := r.git.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: append(args, paths...)})
+	out, err := r.output(ctx, call{dir: r.Worktree, index: r.noIndex(), args: append(args, paths...)})
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
@@ -72,7 +72,7 @@ func (r *Repo) Patch(ctx context.Context, from, to string, lines int, binary boo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lw := &limitedWriter{w: w, stop: cancel}
-	err := r.git.stream(ctx, call{dir: r.Worktree, index: r.noIndex(), args: args}, lw)
+	err := r.stream(ctx, call{dir: r.Worktree, index: r.noIndex(), args: args}, lw)
 	if lw.stopped {
 		return nil
 	}
@@ -186,7 +186,8 @@ func (r *Repo) Ignored(ctx context.Context, root string, paths []string) (map[st
 	// check-ignore knows no literal paths; "./" in front keeps a name from being magic.
 	list := "./" + strings.Join(paths, "\x00./") + "\x00"
 	c := call{
-		dir: r.Worktree, stdin: strings.NewReader(list), env: []string{"GIT_LITERAL_PATHSPECS=0"},
+		apart: true,
+		dir:   r.Worktree, stdin: strings.NewReader(list), env: []string{"GIT_LITERAL_PATHSPECS=0"},
 		args: []string{"check-ignore", "--no-index", "-z", "-v", "-n", "--stdin"},
 	}
 	r.at(&c, root)
@@ -208,7 +209,7 @@ func (r *Repo) IgnoredInSparse(ctx context.Context, paths []string) (map[string]
 }
 
 func (r *Repo) ignored(ctx context.Context, c call, paths []string) (map[string]bool, error) {
-	out, err := r.git.output(ctx, c)
+	out, err := r.output(ctx, c)
 	if err != nil && !exitedWith(err, 1) {
 		return nil, fmt.Errorf("ask for ignored files: %w", err)
 	}
@@ -237,7 +238,7 @@ func (r *Repo) IsNestedRepo(ctx context.Context, dir string) (bool, error) {
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
 		return false, nil
 	}
-	top, err := r.git.line(ctx, call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--resolve-git-dir", filepath.Join(dir, ".git")}})
+	top, err := r.line(ctx, call{dir: dir, apart: true, args: []string{"rev-parse", "--path-format=absolute", "--resolve-git-dir", filepath.Join(dir, ".git")}})
 	if err != nil {
 		if exitedWith(err, 128) {
 			return false, nil

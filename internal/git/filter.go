@@ -151,7 +151,7 @@ func (r *Repo) FiltersOf(ctx context.Context, root string, paths []string) (map[
 	}
 	c := call{dir: r.Worktree, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: []string{"check-attr", "-z", "--stdin", "filter"}}
 	r.at(&c, root)
-	out, err := r.git.output(ctx, c)
+	out, err := r.output(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("ask for filters: %w", err)
 	}
@@ -188,10 +188,11 @@ func (r *Repo) Through(f Filters) *Through { return &Through{r, f} }
 
 // AddToIndex takes paths into the index at path as they are on disk, storing
 // their content with git's own conversions; an absent file leaves the index.
-// The user's index is never given here.
+// The user's index is never given here. See Hold for what was stored already.
 func (t *Through) AddToIndex(ctx context.Context, path string, paths []string) error {
-	err := t.repo.git.stream(ctx, call{
-		dir: t.repo.Worktree, index: path, stdin: strings.NewReader(joinNUL(paths)), env: t.filters.environ(Driver.cleans),
+	err := t.repo.stream(ctx, call{
+		dir: t.repo.Worktree, index: path, writes: true,
+		stdin: strings.NewReader(joinNUL(paths)), env: t.filters.environ(Driver.cleans),
 		args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"},
 	}, nil)
 	if err != nil {
@@ -203,7 +204,7 @@ func (t *Through) AddToIndex(ctx context.Context, path string, paths []string) e
 // HashLikePath gives the id that content would have as the file path, with
 // git's own conversions, without storing it.
 func (t *Through) HashLikePath(ctx context.Context, path string, content io.Reader) (string, error) {
-	id, err := t.repo.git.line(ctx, call{
+	id, err := t.repo.line(ctx, call{
 		dir: t.repo.Worktree, stdin: content, env: t.filters.environ(Driver.cleans), args: []string{"hash-object", "--stdin", "--path=" + path},
 	})
 	if err != nil {
@@ -217,7 +218,7 @@ func (t *Through) HashLikePath(ctx context.Context, path string, content io.Read
 // told not to look at are not among them. The user's index is not written.
 func (t *Through) DirtyTracked(ctx context.Context, only ...string) ([]string, error) {
 	args := append([]string{"diff-files", "--name-only", "--ignore-submodules=all", "-z", "--"}, only...)
-	out, err := t.repo.git.output(ctx, call{dir: t.repo.Worktree, args: args, env: t.filters.environ(Driver.cleans)})
+	out, err := t.repo.output(ctx, call{dir: t.repo.Worktree, args: args, env: t.filters.environ(Driver.cleans)})
 	if err != nil {
 		return nil, fmt.Errorf("compare with the index: %w", err)
 	}
@@ -232,7 +233,7 @@ func (t *Through) Smudge(ctx context.Context, root, path, id string, w io.Writer
 		args: []string{"cat-file", "--filters", "--path=" + path, id},
 	}
 	t.repo.at(&c, root)
-	if err := t.repo.git.stream(ctx, c, w); err != nil {
+	if err := t.repo.stream(ctx, c, w); err != nil {
 		return fmt.Errorf("make the file %q of its stored form: %w", path, err)
 	}
 	return nil

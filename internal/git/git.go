@@ -5,12 +5,12 @@
 package git
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +110,11 @@ type call struct {
 	stdin io.Reader // nil: empty
 	index string    // GIT_INDEX_FILE; empty: the user's
 	env   []string  // further variables
+
+	settings []string // further ones, after the hardened
+
+	writes bool // it writes objects: they go where they are kept apart
+	apart  bool // it asks for no object that was written just now
 }
 
 func (g *Git) command(c call) xec.Command {
@@ -119,7 +124,7 @@ func (g *Git) command(c call) xec.Command {
 	}
 	return xec.Command{
 		Path: g.path, Dir: c.dir, Env: env, Stdin: c.stdin, Stall: g.stall,
-		Args: append(hardened(), c.args...),
+		Args: slices.Concat(hardened(), c.settings, c.args),
 	}
 }
 
@@ -131,19 +136,6 @@ func (g *Git) stream(ctx context.Context, c call, w io.Writer) error {
 		return wrap(c.args[0], err)
 	}
 	return nil
-}
-
-// output runs c and returns its whole output.
-func (g *Git) output(ctx context.Context, c call) ([]byte, error) {
-	var out bytes.Buffer
-	err := g.stream(ctx, c, &out)
-	return out.Bytes(), err
-}
-
-// line runs c and returns its output without the final line feed.
-func (g *Git) line(ctx context.Context, c call) (string, error) {
-	out, err := g.output(ctx, c)
-	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 func wrap(op string, err error) error {

@@ -40,7 +40,7 @@ func (r *Repo) UserIndex() string { return r.GitDir + "/index" }
 
 // IndexEntries reads the index at path (empty: the user's), in its order.
 func (r *Repo) IndexEntries(ctx context.Context, path string) ([]IndexEntry, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, index: path, args: []string{"ls-files", "-s", "-v", "-z"}})
+	out, err := r.output(ctx, call{dir: r.Worktree, index: path, apart: true, args: []string{"ls-files", "-s", "-v", "-z"}})
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
 	}
@@ -114,7 +114,7 @@ func (r *Repo) TreeTop(ctx context.Context, tree string) ([]Entry, error) {
 }
 
 func (r *Repo) listTree(ctx context.Context, tree string, how ...string) ([]Entry, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append(append([]string{"ls-tree"}, how...), "-z", "--full-tree", tree)})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: append(append([]string{"ls-tree"}, how...), "-z", "--full-tree", tree)})
 	if err != nil {
 		return nil, fmt.Errorf("read tree %s: %w", tree, err)
 	}
@@ -137,7 +137,7 @@ func (r *Repo) listTree(ctx context.Context, tree string, how ...string) ([]Entr
 
 // HasPath tells whether a tree has something at path.
 func (r *Repo) HasPath(ctx context.Context, tree, path string) (bool, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"ls-tree", "-z", "--full-tree", "--name-only", tree, "--", path}})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: []string{"ls-tree", "-z", "--full-tree", "--name-only", tree, "--", path}})
 	if err != nil {
 		return false, fmt.Errorf("look for %q in a tree: %w", path, err)
 	}
@@ -169,7 +169,7 @@ func (r *Repo) StagedAgainst(ctx context.Context, tree string) ([]Change, error)
 // Untracked names what is not in the index at path and not ignored; a nested
 // repository is named with a slash at its end.
 func (r *Repo) Untracked(ctx context.Context, path string) ([]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, index: path, args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
+	out, err := r.output(ctx, call{dir: r.Worktree, index: path, args: []string{"ls-files", "-o", "--exclude-standard", "-z"}})
 	if err != nil {
 		return nil, fmt.Errorf("list untracked files: %w", err)
 	}
@@ -182,7 +182,7 @@ func (r *Repo) SetIndexEntries(ctx context.Context, path string, entries []Entry
 	for _, e := range entries {
 		fmt.Fprintf(&b, "%o %s 0\t%s\x00", e.Mode, e.ID, e.Path)
 	}
-	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: strings.NewReader(b.String()), args: []string{"update-index", "-z", "--index-info"}}, nil)
+	err := r.stream(ctx, call{dir: r.Worktree, index: path, apart: true, stdin: strings.NewReader(b.String()), args: []string{"update-index", "-z", "--index-info"}}, nil)
 	if err != nil {
 		return fmt.Errorf("fill a private index: %w", err)
 	}
@@ -195,7 +195,7 @@ func (r *Repo) SkipInIndex(ctx context.Context, path string, paths []string) err
 		return nil
 	}
 	list := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-	err := r.git.stream(ctx, call{dir: r.Worktree, index: path, stdin: list, args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}}, nil)
+	err := r.stream(ctx, call{dir: r.Worktree, index: path, stdin: list, args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}}, nil)
 	if err != nil {
 		return fmt.Errorf("mark paths of a private index: %w", err)
 	}
@@ -204,7 +204,7 @@ func (r *Repo) SkipInIndex(ctx context.Context, path string, paths []string) err
 
 // WriteIndexTree writes the index at path as a tree and returns its id.
 func (r *Repo) WriteIndexTree(ctx context.Context, path string) (string, error) {
-	id, err := r.git.line(ctx, call{dir: r.Worktree, index: path, args: []string{"write-tree"}})
+	id, err := r.line(ctx, call{dir: r.Worktree, index: path, writes: true, args: []string{"write-tree"}})
 	if err != nil {
 		return "", fmt.Errorf("write tree: %w", err)
 	}

@@ -22,7 +22,7 @@ func (r *Repo) MergeTexts(ctx context.Context, scratch string, ours, base, their
 		}
 	}
 	args := []string{"merge-file", "-p", "-q", "--marker-size=7"}
-	merged, err = r.git.output(ctx, call{dir: r.Worktree, args: append(args, names...)})
+	merged, err = r.output(ctx, call{dir: r.Worktree, args: append(args, names...)})
 	var e *Error
 	switch {
 	case err == nil:
@@ -40,7 +40,7 @@ func (r *Repo) Attributes(ctx context.Context, names, paths []string) (map[strin
 		return nil, nil
 	}
 	args := append([]string{"check-attr", "-z", "--stdin"}, names...)
-	out, err := r.git.output(ctx, call{dir: r.Worktree, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: args})
+	out, err := r.output(ctx, call{dir: r.Worktree, apart: true, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: args})
 	if err != nil {
 		return nil, fmt.Errorf("read attributes: %w", err)
 	}

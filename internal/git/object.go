@@ -11,10 +11,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/turnback/turnback/internal/git/pack"
+	"github.com/turnback/turnback/internal/git/quarantine"
 	"github.com/turnback/turnback/internal/xec"
 )
 
@@ -30,7 +33,7 @@ type CommitSpec struct {
 }
 
 // WriteCommit stores a commit and returns its id.
-func (r *Repo) WriteCommit(ctx context.Context, c CommitSpec) (string, error) {
+func (r *Repo) WriteCommit(_ context.Context, c CommitSpec) (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", c.Tree)
 	for _, p := range c.Parents {
@@ -38,20 +41,39 @@ func (r *Repo) WriteCommit(ctx context.Context, c CommitSpec) (string, error) {
 	}
 	who := fmt.Sprintf("%s <%s> %d +0000", c.Name, c.Email, c.When.Unix())
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, c.Message)
-	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: &b, args: []string{"hash-object", "-t", "commit", "-w", "--stdin"}})
+	if err := checkCommit(c); err != nil {
+		return "", fmt.Errorf("write commit: %w", err)
+	}
+	id, err := r.pen.Add(pack.Commit, b.Bytes())
 	if err != nil {
 		return "", fmt.Errorf("write commit: %w", err)
 	}
 	return id, nil
 }
 
+// checkCommit refuses what git would not take as a commit.
+func checkCommit(c CommitSpec) error {
+	for _, id := range append([]string{c.Tree}, c.Parents...) {
+		if len(id) != 40 && len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
+			return fmt.Errorf("%.80q is no object id", id)
+		}
+	}
+	if strings.ContainsAny(c.Name+c.Email, "<>\n\x00") || strings.Contains(c.Message, "\x00") {
+		return errors.New("a name or a message with bytes that git refuses")
+	}
+	return nil
+}
+
 // CommitAsUser stores a commit with the user's own identity and returns its id.
 func (r *Repo) CommitAsUser(ctx context.Context, tree, parent, message string) (string, error) {
+	if err := r.Flush(); err != nil {
+		return "", err
+	}
 	args := []string{"commit-tree", tree, "-F", "-"}
 	if parent != "" {
 		args = append(args, "-p", parent)
 	}
-	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: strings.NewReader(message), args: args})
+	id, err := r.line(ctx, call{dir: r.Worktree, writes: true, stdin: strings.NewReader(message), args: args})
 	if err != nil {
 		return "", fmt.Errorf("write commit: %w", err)
 	}
@@ -59,8 +81,8 @@ func (r *Repo) CommitAsUser(ctx context.Context, tree, parent, message string) (
 }
 
 // WriteBlob stores data as it is and returns its id.
-func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
-	id, err := r.git.line(ctx, call{dir: r.Worktree, stdin: bytes.NewReader(data), args: []string{"hash-object", "-w", "--stdin", "--no-filters"}})
+func (r *Repo) WriteBlob(_ context.Context, data []byte) (string, error) {
+	id, err := r.pen.Add(pack.Blob, data)
 	if err != nil {
 		return "", fmt.Errorf("write blob: %w", err)
 	}
@@ -80,7 +102,7 @@ func SplitCommit(object string) (parents []string, message string) {
 
 // Parents lists the parents of a commit.
 func (r *Repo) Parents(ctx context.Context, commit string) ([]string, error) {
-	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", commit + "^@"}})
+	out, err := r.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", commit + "^@"}})
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
@@ -88,8 +110,8 @@ func (r *Repo) Parents(ctx context.Context, commit string) ([]string, error) {
 }
 
 // EmptyTree is the id of the tree without entries, stored.
-func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
-	id, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"hash-object", "-t", "tree", "-w", "--stdin"}})
+func (r *Repo) EmptyTree(context.Context) (string, error) {
+	id, err := r.pen.Add(pack.Tree, nil)
 	if err != nil {
 		return "", fmt.Errorf("write the empty tree: %w", err)
 	}
@@ -101,7 +123,7 @@ func (r *Repo) Missing(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	out, err := r.git.output(ctx, call{
+	out, err := r.output(ctx, call{
 		dir: r.Worktree, stdin: strings.NewReader(strings.Join(ids, "\n") + "\n"),
 		args: []string{"cat-file", "--batch-check=%(objectname)"},
 	})
@@ -129,7 +151,7 @@ type Objects struct {
 
 // ReadObjects starts a reader; Close ends it.
 func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
-	p, err := xec.Start(ctx, r.git.command(call{dir: r.Worktree, args: []string{"cat-file", "--batch"}}))
+	p, err := r.start(ctx, call{dir: r.Worktree, args: []string{"cat-file", "--batch"}})
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +163,19 @@ func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
 // in bytes; ErrMissingObject where there is none. The id may also be a name of
 // the object, like "<commit>:<path>".
 func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
+	return o.read(id, func(_ string, _ int64, content io.Reader) (int64, error) { return io.Copy(w, content) })
+}
+
+// copyTo keeps a copy of the object id in p.
+func (o *Objects) copyTo(id string, p *quarantine.Pen) error {
+	_, _, err := o.read(id, func(kind string, size int64, content io.Reader) (int64, error) {
+		return size, p.Take(id, kind, size, content)
+	})
+	return err
+}
+
+// read has use read the content of the object id and tell how many bytes it took.
+func (o *Objects) read(id string, use func(kind string, size int64, content io.Reader) (int64, error)) (string, int64, error) {
 	if strings.ContainsAny(id, "\n ") || id == "" {
 		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
 	}
@@ -171,7 +206,7 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	sum := hashFor(want)
 	fmt.Fprintf(sum, "%s %d\x00", f[1], size)
 	content := io.LimitReader(o.out, size)
-	n, err := io.Copy(io.MultiWriter(sum, w), content)
+	n, err := use(f[1], size, io.TeeReader(content, sum))
 	// Whatever went wrong, the next answer begins behind this object.
 	rest, drainErr := io.Copy(io.Discard, content)
 	if _, tailErr := o.out.Discard(1); err == nil {
@@ -212,67 +247,84 @@ func (o *Objects) Close() error {
 	return nil
 }
 
-// TreeWriter writes tree objects one after the other from one git process.
+// TreeWriter writes tree objects one after the other.
 type TreeWriter struct {
-	p   *xec.Process
-	out *bufio.Reader
+	repo *Repo
+	held map[string]bool
 }
 
 // WriteTrees starts a writer; Close ends it.
-func (r *Repo) WriteTrees(ctx context.Context) (*TreeWriter, error) {
-	p, err := xec.Start(ctx, r.git.command(call{dir: r.Worktree, args: []string{"mktree", "-z", "--batch", "--missing"}}))
-	if err != nil {
-		return nil, err
+func (r *Repo) WriteTrees(context.Context) (*TreeWriter, error) { return &TreeWriter{repo: r}, nil }
+
+// Pass has the writer store none of the trees ids: a ref holds them already.
+func (t *TreeWriter) Pass(ids []string) {
+	t.held = make(map[string]bool, len(ids))
+	for _, id := range ids {
+		t.held[id] = true
 	}
-	return &TreeWriter{p: p, out: bufio.NewReader(p.Stdout)}, nil
 }
 
 // Write stores one tree; the entries' paths are single names, in any order.
 // An entry that git itself would refuse in a tree is an error.
 func (t *TreeWriter) Write(entries []Entry) (string, error) {
-	var b bytes.Buffer
-	for _, e := range entries {
-		if err := CheckEntry(e.Path, e.Mode); err != nil {
-			return "", fmt.Errorf("write tree: %w", err)
-		}
-		kind := "blob"
-		switch e.Mode {
-		case ModeTree:
-			kind = "tree"
-		case ModeGitlink:
-			kind = "commit"
-		}
-		fmt.Fprintf(&b, "%06o %s %s\t%s\x00", e.Mode, kind, e.ID, e.Path)
-	}
-	b.WriteByte(0)
-	if _, err := t.p.Stdin.Write(b.Bytes()); err != nil {
-		return "", fmt.Errorf("write tree: %w%s", err, t.said())
-	}
-	id, err := t.out.ReadString('\n')
+	data, err := encodeTree(entries, t.repo.IDLen)
 	if err != nil {
-		return "", fmt.Errorf("write tree: %w%s", err, t.said())
+		return "", fmt.Errorf("write tree: %w", err)
 	}
-	return strings.TrimSuffix(id, "\n"), nil
+	if len(t.held) > 0 {
+		sum := pack.NewHash(t.repo.IDLen)
+		fmt.Fprintf(sum, "tree %d\x00", len(data))
+		sum.Write(data)
+		if id := hex.EncodeToString(sum.Sum(nil)); t.held[id] {
+			return id, nil
+		}
+	}
+	id, err := t.repo.pen.Add(pack.Tree, data)
+	if err != nil {
+		return "", fmt.Errorf("write tree: %w", err)
+	}
+	return id, nil
 }
 
-func (t *TreeWriter) said() string {
-	if s := strings.TrimSpace(t.p.Stderr()); s != "" {
-		return ": " + s
+// encodeTree gives the bytes of a tree object.
+func encodeTree(entries []Entry, idLen int) ([]byte, error) {
+	sorted := slices.Clone(entries)
+	slices.SortFunc(sorted, func(a, b Entry) int { return strings.Compare(sortedAs(a), sortedAs(b)) })
+	names := make(map[string]bool, len(entries))
+	var b bytes.Buffer
+	for _, e := range sorted {
+		if err := CheckName(e.Path); err != nil {
+			return nil, err
+		}
+		if names[e.Path] {
+			return nil, fmt.Errorf("%w: %q stands twice in a tree", ErrBadPath, e.Path)
+		}
+		names[e.Path] = true
+		raw, err := hex.DecodeString(e.ID)
+		if err != nil || len(raw) != idLen {
+			return nil, fmt.Errorf("%.80q is no object id", e.ID)
+		}
+		switch e.Mode {
+		case ModeTree, ModeFile, ModeExec, ModeLink, ModeGitlink, 0o100664: // the last is of old repositories
+		default:
+			return nil, fmt.Errorf("mode %o of %q is none that git has", e.Mode, e.Path)
+		}
+		fmt.Fprintf(&b, "%o %s\x00", e.Mode, e.Path)
+		b.Write(raw)
 	}
-	return ""
+	return b.Bytes(), nil
+}
+
+// sortedAs is what git sorts an entry by.
+func sortedAs(e Entry) string {
+	if e.Mode == ModeTree {
+		return e.Path + "/"
+	}
+	return e.Path
 }
 
 // Close ends the writer.
-func (t *TreeWriter) Close() error {
-	if err := t.p.Stdin.Close(); err != nil {
-		t.p.Kill()
-	}
-	_, _ = io.Copy(io.Discard, t.out)
-	if err := t.p.Wait(); err != nil {
-		return wrap("mktree", err)
-	}
-	return nil
-}
+func (t *TreeWriter) Close() error { return nil }
 
 // Commits reads commits by their ids. Of one that is missing, corrupt or no
 // commit only the id is given.

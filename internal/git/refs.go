@@ -28,7 +28,7 @@ type Ref struct {
 // fail; see RefNames.
 func (r *Repo) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 	const format = "%(refname)%00%(objectname)%00%(objecttype)%00%(symref)%00%(tree)%00%(parent)%00%(contents)%00"
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=" + format}, prefixes...)})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=" + format}, prefixes...)})
 	if err != nil {
 		return nil, fmt.Errorf("read refs: %w", err)
 	}
@@ -94,7 +94,7 @@ func (r *Repo) SoundRefs(ctx context.Context, prefixes ...string) ([]Ref, error)
 // RefNames lists refs below prefixes with the ids that they hold, without
 // reading any object.
 func (r *Repo) RefNames(ctx context.Context, prefixes ...string) (map[string]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=%(refname) %(objectname)"}, prefixes...)})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: append([]string{"for-each-ref", "--format=%(refname) %(objectname)"}, prefixes...)})
 	if err != nil {
 		return nil, fmt.Errorf("read refs: %w", err)
 	}
@@ -134,7 +134,7 @@ func (r *Repo) UpdateRefs(ctx context.Context, changes []RefChange) error {
 		}
 	}
 	b.WriteString("prepare\x00commit\x00")
-	err := r.git.stream(ctx, call{dir: r.Worktree, stdin: &b, args: []string{"update-ref", "-z", "--stdin"}}, nil)
+	err := r.stream(ctx, call{dir: r.Worktree, stdin: &b, args: []string{"update-ref", "-z", "--stdin"}}, nil)
 	if err == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func BlamesRef(err error, name string) bool {
 
 // Branch creates refs/heads/name at commit; the name must be valid and new.
 func (r *Repo) Branch(ctx context.Context, name, commit string) error {
-	if _, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"check-ref-format", "--branch", name}}); err != nil {
+	if _, err := r.line(ctx, call{dir: r.Worktree, args: []string{"check-ref-format", "--branch", name}}); err != nil {
 		return fmt.Errorf("%w: %q is not a valid name for a branch", ErrBadPath, name)
 	}
 	return r.UpdateRefs(ctx, []RefChange{{Name: "refs/heads/" + name, New: commit}})

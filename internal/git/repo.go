@@ -1,11 +1,16 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnback/turnback/internal/git/quarantine"
+	"github.com/turnback/turnback/internal/xec"
 )
 
 // Repo is a work tree with its repository.
@@ -15,6 +20,8 @@ type Repo struct {
 	GitDir    string // the work tree's own git directory
 	CommonDir string // the repository's git directory, shared by all its work trees
 	IDLen     int    // bytes of an object id: 20 or 32
+
+	pen *quarantine.Pen
 }
 
 // ErrNotRepo says that a directory is in no git work tree.
@@ -23,13 +30,14 @@ var ErrNotRepo = errors.New("not a git work tree")
 // Open finds the work tree that dir is in. It returns ErrNotRepo where there is
 // none, and an *Error when git refuses (a directory of another owner, say).
 func (g *Git) Open(ctx context.Context, dir string) (*Repo, error) {
-	out, err := g.line(ctx, call{dir: dir, args: []string{
+	var out bytes.Buffer
+	err := g.stream(ctx, call{dir: dir, args: []string{
 		"rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format",
-	}})
+	}}, &out)
 	if err != nil {
 		return nil, notRepo(dir, err)
 	}
-	lines := strings.Split(out, "\n")
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 4 {
 		return nil, fmt.Errorf("%w: %q: line feeds in the path of a repository are not supported", ErrNotRepo, dir)
 	}
@@ -40,7 +48,42 @@ func (g *Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	if real, err := filepath.EvalSymlinks(r.Worktree); err == nil {
 		r.Worktree = real
 	}
+	r.pen = newPen(r)
 	return r, nil
+}
+
+// stream runs c and hands its output to w.
+func (r *Repo) stream(ctx context.Context, c call, w io.Writer) error {
+	if c.writes {
+		return r.runApart(ctx, c, w)
+	}
+	if !c.apart {
+		if err := r.pen.Settle(); err != nil {
+			return err
+		}
+	}
+	return r.git.stream(ctx, c, w)
+}
+
+// output runs c and returns its whole output.
+func (r *Repo) output(ctx context.Context, c call) ([]byte, error) {
+	var out bytes.Buffer
+	err := r.stream(ctx, c, &out)
+	return out.Bytes(), err
+}
+
+// line runs c and returns its output without the final line feed.
+func (r *Repo) line(ctx context.Context, c call) (string, error) {
+	out, err := r.output(ctx, c)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// start runs c, which writes no objects, with pipes for its input and output.
+func (r *Repo) start(ctx context.Context, c call) (*xec.Process, error) {
+	if err := r.pen.Settle(); err != nil {
+		return nil, err
+	}
+	return xec.Start(ctx, r.git.command(c))
 }
 
 func notRepo(dir string, err error) error {
@@ -83,11 +126,11 @@ type Head struct {
 
 // Head reads HEAD.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
-	out, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", "HEAD", "HEAD^{tree}", "--symbolic-full-name", "HEAD"}})
+	out, err := r.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", "HEAD", "HEAD^{tree}", "--symbolic-full-name", "HEAD"}})
 	if err == nil {
 		lines := strings.Split(out, "\n")
 		if len(lines) == 2 { // another ref is called HEAD too
-			branch, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+			branch, err := r.line(ctx, call{dir: r.Worktree, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
 			if err != nil && !exitedWith(err, 1) {
 				return Head{}, fmt.Errorf("read HEAD: %w", err)
 			}
@@ -102,11 +145,11 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 		}
 		return h, nil
 	}
-	branch, symErr := r.git.line(ctx, call{dir: r.Worktree, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+	branch, symErr := r.line(ctx, call{dir: r.Worktree, args: []string{"symbolic-ref", "--quiet", "HEAD"}})
 	if symErr != nil {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
-	if _, refErr := r.git.line(ctx, call{dir: r.Worktree, args: []string{"show-ref", "--verify", "--quiet", branch}}); refErr == nil {
+	if _, refErr := r.line(ctx, call{dir: r.Worktree, args: []string{"show-ref", "--verify", "--quiet", branch}}); refErr == nil {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
 	return Head{Branch: branch}, nil

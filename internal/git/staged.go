@@ -61,7 +61,7 @@ func (s Staged) Of(entries []IndexEntry) []IndexEntry {
 // cachedAgainst compares the user's index with a tree.
 func (r *Repo) cachedAgainst(ctx context.Context, tree string, more ...string) ([]Change, error) {
 	args := append([]string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none"}, more...)
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: append(args, tree)})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: append(args, tree)})
 	if err != nil {
 		return nil, fmt.Errorf("compare the index with HEAD: %w", err)
 	}

@@ -16,7 +16,7 @@ func (r *Repo) DiskUsage(ctx context.Context, prefixes []string, ours string) (i
 		args = append(args, "--glob="+p+"*")
 	}
 	args = append(args, "--not", "--exclude="+ours+"*", "--all", "--reflog", "--indexed-objects")
-	out, err := r.git.line(ctx, call{dir: r.Worktree, args: args})
+	out, err := r.line(ctx, call{dir: r.Worktree, args: args})
 	if err != nil {
 		return 0, fmt.Errorf("measure objects: %w", err)
 	}

@@ -321,7 +321,7 @@ func TestLeftoversOfAKilledSaveGo(t *testing.T) {
 	for _, d := range list {
 		got = append(got, d.Name())
 	}
-	if diff := cmp.Diff([]string{"index-4", "index-mine", "newest.json"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"index-4", "index-mine", "newest.json", "quarantine"}, got); diff != "" {
 		t.Errorf("what is left (- want, + got):\n%s", diff)
 	}
 }

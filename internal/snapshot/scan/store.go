@@ -24,6 +24,8 @@ const (
 	manyTracked = 200
 	// rereads is how often a file that changes while it is read is read again.
 	rereads = 2
+	// manyRereads is how often a file is stored again whose object was taken away.
+	manyRereads = 10
 )
 
 const modeGitlink = git.ModeGitlink
@@ -44,7 +46,11 @@ func (p *pass) store(progress func(done, total int64)) error {
 	}
 	total := int64(len(list))
 	done := int64(0)
-	for round := 0; len(list) > 0 && round <= rereads; round++ {
+	for round := 0; len(list) > 0 && (round <= rereads || p.taken); round++ {
+		if round > manyRereads {
+			return errors.New("another program takes new objects away as fast as they are stored")
+		}
+		p.taken = false
 		var again []work
 		for len(list) > 0 {
 			n := batch(list)
@@ -53,7 +59,12 @@ func (p *pass) store(progress func(done, total int64)) error {
 				return err
 			}
 			again = append(again, moved...)
-			list = list[n:]
+			if list = list[n:]; len(list) > 0 {
+				// Many steps: what is done is not to be done again after a kill.
+				if err := p.s.repo.Flush(); err != nil {
+					return err
+				}
+			}
 			if done += int64(n); progress != nil && round == 0 {
 				progress(done, total)
 			}
@@ -224,12 +235,21 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	for _, ie := range stored {
 		ids[ie.Path] = ie
 	}
+	gone, err := p.hold(list, ids)
+	if err != nil {
+		return nil, err
+	}
 	forms, err := p.readForms(list, ids)
 	if err != nil {
 		return nil, err
 	}
 	var again []work
 	for i, w := range list {
+		if gone[ids[w.path].ID] {
+			p.taken = true
+			again = append(again, w)
+			continue
+		}
 		if reason := a.bad[w.path]; reason != "" {
 			p.leaveFile(w, reason)
 			continue
@@ -239,6 +259,24 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 		}
 	}
 	return again, nil
+}
+
+// hold keeps what git found to be in the repository already. It tells which of
+// it has gone since.
+func (p *pass) hold(list []work, ids map[string]git.IndexEntry) (map[string]bool, error) {
+	var stored []string
+	for _, w := range list {
+		ie, ok := ids[w.path]
+		if e := w.at.find(w.name); ok && ie.Mode != modeGitlink && !(w.tracked && e.idxID == parseOID(ie.ID)) {
+			stored = append(stored, ie.ID)
+		}
+	}
+	missing, err := p.s.repo.Hold(p.ctx, stored)
+	gone := make(map[string]bool, len(missing))
+	for _, id := range missing {
+		gone[id] = true
+	}
+	return gone, err
 }
 
 // note enters what git stored for w into the table; it tells whether w changed

@@ -36,6 +36,7 @@ type pass struct {
 	over     []snapshot.Candidate // untracked and past the limit for one file
 	left     []snapshot.LeftOut
 	newRules bool // an ignore file differs from what earlier verdicts rest on
+	taken    bool // another program took away what was stored in this round
 	kept     kept
 	outside  outside // once it is read
 
