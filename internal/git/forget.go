@@ -17,7 +17,7 @@ import (
 // AllObjects lists every object of the store, reachable or not, with its type;
 // those of alternates too.
 func (r *Repo) AllObjects(ctx context.Context) (map[string]string, error) {
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)"}})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)"}})
 	if err != nil {
 		return nil, fmt.Errorf("list objects: %w", err)
 	}
@@ -36,7 +36,7 @@ func (r *Repo) ReachableFrom(ctx context.Context, roots []string, each func(id s
 		roots = []string{"--all", "--reflog", "--indexed-objects"}
 	}
 	args := append([]string{"rev-list", "--objects", "--no-object-names", "--missing=allow-promisor"}, roots...)
-	out, err := r.git.output(ctx, call{dir: r.Worktree, args: args})
+	out, err := r.output(ctx, call{dir: r.Worktree, args: args})
 	if err != nil {
 		return fmt.Errorf("walk the objects: %w", err)
 	}
@@ -53,7 +53,7 @@ func (r *Repo) ReachableFrom(ctx context.Context, roots []string, each func(id s
 // since then stays; so does one in an alternate. left names those that are still
 // there.
 func (r *Repo) ForgetObjects(ctx context.Context, ids map[string]bool, since time.Time) (left []string, err error) {
-	store, err := r.git.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
+	store, err := r.line(ctx, call{dir: r.Worktree, args: []string{"rev-parse", "--path-format=absolute", "--git-path", "objects"}})
 	if err != nil {
 		return nil, fmt.Errorf("find the object store: %w", err)
 	}
@@ -146,7 +146,7 @@ func (r *Repo) packWithout(ctx context.Context, store, base string, ids map[stri
 	if err != nil {
 		return err
 	}
-	out, err := r.git.output(ctx, call{dir: r.Worktree, stdin: idx, args: []string{"show-index", "--object-format=" + map[int]string{20: "sha1", 32: "sha256"}[r.IDLen]}})
+	out, err := r.output(ctx, call{dir: r.Worktree, stdin: idx, args: []string{"show-index", "--object-format=" + map[int]string{20: "sha1", 32: "sha256"}[r.IDLen]}})
 	if err := errors.Join(err, idx.Close()); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (r *Repo) packAnew(ctx context.Context, store, base, list string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	sum, err := r.git.line(ctx, call{dir: r.Worktree, stdin: strings.NewReader(list), args: []string{"pack-objects", "-q", "--delta-base-offset", filepath.Join(dir, "pack")}})
+	sum, err := r.line(ctx, call{dir: r.Worktree, stdin: strings.NewReader(list), args: []string{"pack-objects", "-q", "--delta-base-offset", filepath.Join(dir, "pack")}})
 	if err != nil {
 		return err
 	}
