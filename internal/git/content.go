@@ -1,90 +1,11 @@
 package git
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
-
-// LFBlobID is the id of content with each "\r\n" made "\n". It is empty when
-// that cannot be undone by making each "\n" a "\r\n" again: when the content has
-// a "\n" or a "\r" by itself, or changes while it is read.
-func LFBlobID(idLen int, content io.ReadSeeker) (string, error) {
-	var size int64
-	err := eachLF(content, func(p []byte) { size += int64(len(p)) })
-	if errors.Is(err, errNotCRLF) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if _, err := content.Seek(0, io.SeekStart); err != nil {
-		return "", err
-	}
-	h := hashFor(strings.Repeat("0", 2*idLen))
-	fmt.Fprintf(h, "blob %d\x00", size)
-	err = eachLF(content, func(p []byte) { h.Write(p); size -= int64(len(p)) })
-	if err != nil || size != 0 {
-		if errors.Is(err, errNotCRLF) {
-			err = nil
-		}
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-var errNotCRLF = errors.New("not every line ends in CRLF")
-
-// eachLF calls each with the pieces of content with "\r\n" made "\n".
-func eachLF(content io.Reader, each func([]byte)) error {
-	r := bufio.NewReaderSize(content, 64<<10)
-	held := false // a "\r" was the last byte of the piece before
-	for {
-		piece, err := r.Peek(max(1, r.Buffered()))
-		if len(piece) == 0 {
-			if held {
-				return errNotCRLF
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		out := make([]byte, 0, len(piece))
-		for _, b := range piece {
-			if held != (b == '\n') {
-				return errNotCRLF
-			}
-			if held = b == '\r'; !held {
-				out = append(out, b)
-			}
-		}
-		each(out)
-		_, _ = r.Discard(len(piece))
-	}
-}
-
-// CRLFWriter writes to W with each "\n" made "\r\n".
-type CRLFWriter struct{ W io.Writer }
-
-// Write implements io.Writer.
-func (c CRLFWriter) Write(p []byte) (int, error) {
-	out := make([]byte, 0, len(p)+len(p)/16)
-	for _, b := range p {
-		if b == '\n' {
-			out = append(out, '\r')
-		}
-		out = append(out, b)
-	}
-	if _, err := c.W.Write(out); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
 
 // WriteRawFiles stores the files at paths, relative to the root, as they are on
 // disk, without any conversion, and returns their ids in the same order. A file

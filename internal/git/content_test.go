@@ -7,6 +7,7 @@ import (
 	"testing/iotest"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
@@ -16,11 +17,11 @@ func TestBlobIDIsGits(t *testing.T) {
 		repo := open(t, r)
 		for _, content := range []string{"", "a\n", strings.Repeat("x\r\n\x00", 70_000)} {
 			want := strings.TrimSpace(r.GitInput(content, "hash-object", "--stdin", "--no-filters"))
-			got, err := git.BlobID(repo.IDLen, strings.NewReader(content), int64(len(content)))
+			got, err := blob.ID(repo.IDLen, strings.NewReader(content), int64(len(content)))
 			if err != nil || got != want {
 				t.Errorf("%s: got %s (%v), git says %s", format, got, err, want)
 			}
-			if got, err := git.BlobID(repo.IDLen, strings.NewReader(content+"!"), int64(len(content))); got != "" || err != nil {
+			if got, err := blob.ID(repo.IDLen, strings.NewReader(content+"!"), int64(len(content))); got != "" || err != nil {
 				t.Errorf("%s: content that grew has id %q (%v)", format, got, err)
 			}
 		}
@@ -43,9 +44,9 @@ func TestLineEndsThatComeBack(t *testing.T) {
 			lf := strings.ReplaceAll(c.disk, "\r\n", "\n")
 			want := ""
 			if c.pure {
-				want, _ = git.BlobID(20, strings.NewReader(lf), int64(len(lf)))
+				want, _ = blob.ID(20, strings.NewReader(lf), int64(len(lf)))
 			}
-			got, err := git.LFBlobID(20, strings.NewReader(c.disk))
+			got, err := blob.LFID(20, strings.NewReader(c.disk))
 			if err != nil || got != want {
 				t.Errorf("got id %q (%v), want %q", got, err, want)
 			}
@@ -59,7 +60,7 @@ func TestLineEndsThatComeBack(t *testing.T) {
 				if err != nil {
 					break
 				}
-				if _, err := (git.CRLFWriter{W: &back}).Write(buf[:n]); err != nil {
+				if _, err := (blob.CRLFWriter{W: &back}).Write(buf[:n]); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -150,7 +150,7 @@ func (r *Repo) PathsOf(ctx context.Context, tree string, paths []string) (map[st
 	held := map[string]bool{}
 	for some := range slices.Chunk(paths, atOnce) {
 		args := append([]string{"ls-tree", "-z", "--full-tree", "--name-only", tree, "--"}, some...)
-		out, err := r.git.output(ctx, call{dir: r.Worktree, args: args})
+		out, err := r.output(ctx, call{dir: r.Worktree, args: args})
 		if err != nil {
 			return nil, fmt.Errorf("look for paths in a tree: %w", err)
 		}

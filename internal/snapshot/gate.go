@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
 )
 
 // Gate decides about files that name a filter. Where its programs may not run,
@@ -125,7 +126,7 @@ func (g Gate) holds(f Guarded) (bool, error) {
 		return false, nil // it went, or cannot be read: then it is not known to be the same
 	}
 	defer func() { _ = file.Close() }()
-	id, err := git.BlobID(g.Repo.IDLen, file, f.Size)
+	id, err := blob.ID(g.Repo.IDLen, file, f.Size)
 	if err != nil {
 		return false, fmt.Errorf("read %q: %w", f.Path, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
@@ -103,7 +104,7 @@ func (s *Scanner) readForm(path, id string) (form, string) {
 		return formUnread, ""
 	}
 	defer func() { _ = file.Close() }()
-	own, err := git.BlobID(s.repo.IDLen, file, size)
+	own, err := blob.ID(s.repo.IDLen, file, size)
 	if err != nil || own == "" {
 		return formUnread, ""
 	}
@@ -113,7 +114,7 @@ func (s *Scanner) readForm(path, id string) (form, string) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return formUnread, ""
 	}
-	if lf, err := git.LFBlobID(s.repo.IDLen, file); err == nil && lf == id {
+	if lf, err := blob.LFID(s.repo.IDLen, file); err == nil && lf == id {
 		return formCRLF, ""
 	}
 	return formRaw, own
