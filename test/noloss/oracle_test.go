@@ -274,9 +274,17 @@ func (w *world) holds(c checkpoint.Checkpoint, path string, e gittest.Entry) boo
 	return ok && w.same(got, e, false)
 }
 
-// checkObjects proves that git has every object that our refs need.
+// checkObjects proves that git has every object that our refs need, and that our
+// own check says so too.
 func (w *world) checkObjects() {
 	if out, err := w.TryGit("rev-list", "--objects", "--glob=refs/turnback/*", "--quiet"); err != nil {
 		w.rt.Fatalf("objects are missing: %v %s", err, out)
+	}
+	report, err := w.store.Verify(w.t.Context(), checkpoint.VerifyRequest{})
+	if err != nil {
+		w.rt.Fatalf("verify: %v", err)
+	}
+	if len(report.Findings) > 0 {
+		w.rt.Fatalf("verify finds %+v", report.Findings)
 	}
 }

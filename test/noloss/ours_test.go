@@ -20,7 +20,7 @@ import (
 
 // op is one call of the library, as data: it can be made in another process.
 type op struct {
-	Do       string // begin, save, restore, undo, redo, drop, prune
+	Do       string // begin, save, restore, undo, redo, revert, drop, drop now, untrash, prune, purge
 	Pane     checkpoint.Pane
 	N        int
 	Ns       []int
@@ -31,7 +31,8 @@ type op struct {
 	Paths    [][]byte
 	DryRun   bool
 	Older    time.Duration
-	StopStep int // end the process's work at that step boundary; 0: never
+	Now      bool // purge: remove the objects too
+	StopStep int  // end the process's work at that step boundary; 0: never
 }
 
 // outcome is what came of an op.
@@ -63,9 +64,9 @@ func (o op) do(ctx context.Context, s *checkpoint.Store) (outcome, error) {
 		}
 		out.save = &res
 		return out, err
-	case "restore", "undo", "redo":
+	case "restore", "undo", "redo", "revert":
 		f := map[string]func(context.Context, checkpoint.RestoreRequest) (checkpoint.RestoreResult, error){
-			"restore": s.Restore, "undo": s.Undo, "redo": s.Redo,
+			"restore": s.Restore, "undo": s.Undo, "redo": s.Redo, "revert": s.Revert,
 		}[o.Do]
 		res, err := f(ctx, o.request())
 		if res.Safety != nil {
@@ -73,9 +74,15 @@ func (o op) do(ctx context.Context, s *checkpoint.Store) (outcome, error) {
 		}
 		out.restore = &res
 		return out, err
-	case "drop":
-		list, err := s.Drop(ctx, o.Pane.ID, o.Ns)
+	case "drop", "drop now", "untrash":
+		f := map[string]func(context.Context, string, []int) ([]checkpoint.Checkpoint, error){
+			"drop": s.Drop, "drop now": s.DropNow, "untrash": s.Untrash,
+		}[o.Do]
+		list, err := f(ctx, o.Pane.ID, o.Ns)
 		out.gone = list
+		return out, err
+	case "purge":
+		_, err := s.Purge(ctx, checkpoint.PurgeRequest{Path: string(o.Paths[0]), Now: o.Now})
 		return out, err
 	case "prune":
 		list, err := s.Prune(ctx, o.Older, false)
@@ -112,8 +119,12 @@ func (w *world) ourSteps() []step {
 		times(3, "restore paths", w.restorePaths),
 		times(5, "undo", func() { w.undoOrRedo("undo") }),
 		times(3, "redo", func() { w.undoOrRedo("redo") }),
+		times(2, "revert", w.revert),
 		times(1, "drop", w.drop),
+		times(1, "untrash", w.untrash),
 		times(1, "prune", w.prune),
+		times(1, "purge", w.purge),
+		times(1, "tend", w.tend),
 		times(2, "reopen", func() { w.store = w.open() }),
 		times(1, "lose state", w.loseState),
 		times(2, "collect garbage", w.collect),
@@ -128,9 +139,9 @@ func (w *world) worker() *worker { return rapid.SampledFrom(w.panes).Draw(w.rt, 
 func allowed(o op, err error) bool {
 	var codes []checkpoint.Code
 	switch o.Do {
-	case "restore", "undo", "redo":
+	case "restore", "undo", "redo", "revert":
 		codes = []checkpoint.Code{
-			checkpoint.WouldOverwrite, checkpoint.EditedSince, checkpoint.NothingToUndo,
+			checkpoint.WouldOverwrite, checkpoint.EditedSince, checkpoint.NothingToUndo, checkpoint.Conflicts,
 		}
 		if len(o.Paths) > 0 {
 			codes = append(codes, checkpoint.InvalidParams)
@@ -186,6 +197,9 @@ func (w *world) checkRefs(o op, out outcome) {
 		now[name] = id
 	}
 	for _, c := range out.gone {
+		if o.Do == "untrash" {
+			continue
+		}
 		if now[c.Ref] != "" {
 			w.rt.Fatalf("%s says that %s is gone, and it is there", o.Do, c.Ref)
 		}
@@ -362,10 +376,9 @@ func (w *world) putBack(o op) (outcome, bool) {
 	return out, true
 }
 
-// equal compares files and links, byte for byte and with their modes.
+// equal compares files, links and folders, byte for byte and with their modes.
 func (w *world) equal(what string, want, got files) {
-	noFolder := func(e gittest.Entry) bool { return e.Kind != gittest.Dir }
-	if diff := cmp.Diff(want.only(noFolder), got.only(noFolder)); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		w.rt.Fatalf("%s (- want, + got):\n%s\n%s", what, diff, w.scene())
 	}
 }
@@ -401,10 +414,91 @@ func (w *world) goTo(o op, c checkpoint.Checkpoint) outcome {
 	return out
 }
 
-func (w *world) drop() {
+func (w *world) revert() {
 	if s, ok := w.choose(); ok {
-		w.run(op{Do: "drop", Pane: s.Pane, Ns: []int{s.N}})
+		w.putBack(op{Do: "revert", Pane: s.Pane, N: s.N})
 	}
+}
+
+// drop moves a checkpoint to the trash, or lets it go for good.
+func (w *world) drop() {
+	s, ok := w.choose()
+	if !ok {
+		return
+	}
+	o := op{Do: w.word("drop", "drop now"), Pane: s.Pane, Ns: []int{s.N}}
+	if _, done := w.run(o); done && o.Do == "drop" {
+		w.trash[s.Ref] = s
+	}
+}
+
+// untrash brings one back, as it was.
+func (w *world) untrash() {
+	refs := slices.Sorted(maps.Keys(w.trash))
+	if len(refs) == 0 {
+		return
+	}
+	s := w.trash[rapid.SampledFrom(refs).Draw(w.rt, "in the trash")]
+	delete(w.trash, s.Ref)
+	w.held[s.Ref] = s
+	w.run(op{Do: "untrash", Pane: s.Pane, Ns: []int{s.N}})
+}
+
+// purge takes a path out of everything that is saved. What else there is stays.
+func (w *world) purge() {
+	path := w.existing()
+	want := map[string]files{}
+	for ref, s := range w.held {
+		want[ref] = w.contents(s.Checkpoint).without(path)
+	}
+	w.held = map[string]saved{}
+	o := op{Do: "purge", Paths: [][]byte{[]byte(path)}, Now: w.chance(50, "now")}
+	w.note("purge", path)
+	m := w.look()
+	if _, err := o.do(w.t.Context(), w.store); err != nil {
+		w.rt.Fatalf("purge %q: %v", path, err)
+	}
+	info, err := w.store.ListAll(w.t.Context())
+	w.must(err)
+	for _, p := range info {
+		for _, c := range p.Checkpoints {
+			if diff := cmp.Diff(want[c.Ref], w.contents(c)); diff != "" {
+				w.rt.Fatalf("purge of %q changed checkpoint %s (- want, + got):\n%s", path, c.Ref, diff)
+			}
+			w.held[c.Ref] = saved{c, want[c.Ref]}
+			delete(want, c.Ref)
+		}
+	}
+	if len(want) > 0 {
+		w.rt.Fatalf("purge of %q lost %d checkpoints", path, len(want))
+	}
+	w.trash = map[string]saved{} // their new commits are not known here
+	for _, p := range w.panes {
+		for turn := range p.then {
+			p.then[turn] = p.then[turn].without(path)
+		}
+	}
+	if _, done := w.judge(o, outcome{}, nil, m); done {
+		w.checkObjects()
+	}
+}
+
+func (f files) without(path string) files {
+	out := files{}
+	for p, e := range f {
+		if p != path && !strings.HasPrefix(p, path+"/") {
+			out[p] = e
+		}
+	}
+	return out
+}
+
+// tend does what the daemon does when nothing else is to be done.
+func (w *world) tend() {
+	m := w.look()
+	w.must(w.store.Tend(w.t.Context()))
+	w.judge(op{Do: "tend"}, outcome{}, nil, m)
+	w.checkObjects()
 }
 
 func (w *world) prune() {
