@@ -55,7 +55,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	if err != nil {
 		return res, err
 	}
-	todo, others, err := s.split(ctx, run, j, r.Abort)
+	todo, others, err := run.Remaining(ctx, j, r.Abort)
 	if err != nil {
 		return res, err
 	}
@@ -89,56 +89,8 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	run.Folders(j.Folders)
 	for _, i := range todo {
-		res.note(j.Ops[i])
+		res.count(j.Ops[i])
 	}
 	err = s.settle(ctx, &res, l.made.Tree, j, looking)
 	return res, err
-}
-
-// vacated is op where nothing stands at its path: there is nothing to expect of
-// the side that the run comes from.
-func vacated(op restore.Op, abort bool) restore.Op {
-	if abort {
-		op.New = restore.File{}
-	} else {
-		op.Old = restore.File{}
-	}
-	return op
-}
-
-// split tells the numbers of the ops that are still to be done, and which paths hold something
-// else than they should.
-func (s *Store) split(ctx context.Context, run *restore.Run, j restore.Journal, abort bool) (todo []int, others []string, err error) {
-	ops := j.Ops
-	if abort {
-		ops = restore.Reverse(ops)
-	}
-	todo = []int{}
-	for i, op := range ops {
-		isNew, err := run.Holds(ctx, op.Path, op.New)
-		if err != nil {
-			return nil, nil, err
-		}
-		if isNew {
-			continue
-		}
-		isOld, err := run.Holds(ctx, op.Path, op.Old)
-		if err != nil {
-			return nil, nil, err
-		}
-		gone, err := run.Holds(ctx, op.Path, restore.File{})
-		if err != nil {
-			return nil, nil, err
-		}
-		switch {
-		case isOld:
-		case gone:
-			j.Ops[i] = vacated(j.Ops[i], abort) // moved away meanwhile: nothing is written over
-		default:
-			others = append(others, op.Path)
-			continue
-		}
-		todo = append(todo, i)
-	}
-	return todo, others, nil
 }

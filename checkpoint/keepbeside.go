@@ -154,3 +154,23 @@ func (s *Store) readBeside(ctx context.Context, n int, commit string, looked []s
 	c.Found(looked)
 	return c, nil
 }
+
+// NamedAll are the files that the tools of c's turn named, if turns of other
+// panes were open at the same time.
+func (s *Store) NamedAll(ctx context.Context, c Checkpoint) ([]string, error) {
+	if c.NamedCount <= len(c.Named) {
+		return c.Named, nil
+	}
+	kept, err := s.readBeside(ctx, c.N, c.Beside, nil)
+	return kept.Named, err
+}
+
+// UncertainAll are the files that changed after the agent was let go, and before
+// the work tree was seen for c.
+func (s *Store) UncertainAll(ctx context.Context, c Checkpoint) ([]string, error) {
+	if c.UncertainCount <= len(c.Uncertain) {
+		return c.Uncertain, nil
+	}
+	kept, err := s.readBeside(ctx, c.N, c.Beside, nil)
+	return kept.Uncertain, err
+}

@@ -11,23 +11,37 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/company"
+	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/checkpoint/trees"
-	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 )
 
 // RestoreRequest says what to put back.
 type RestoreRequest struct {
-	Pane     Pane     // the pane whose checkpoint it is
-	N        int      // its number
-	Paths    []string // only these, literal, relative to the root; empty: all
-	DryRun   bool     // change nothing, take no safety checkpoint
-	Here     bool     // also when taken in another work tree or on another branch
-	Turn     int      // the pane's open or newest turn, for the safety checkpoint
-	State    string   // and its state
+	Pane   Pane     // the pane whose checkpoint it is
+	N      int      // its number
+	Paths  []string // only these, literal, relative to the root; empty: all
+	DryRun bool     // change nothing, take no safety checkpoint
+	Here   bool     // also when taken in another work tree or on another branch
+
+	// Files that other panes' turns changed since stop it (OthersChanged). With Mine
+	// only what this pane's turns changed is put back; files of which nobody can tell
+	// are skipped, and one that both changed stops it. With AllPanes all is.
+	Mine, AllPanes bool
+	// Undo, Redo: files that were changed since stop it (EditedSince). With KeepEdits
+	// only the turn's own changes are taken back, by a three-way merge (Conflicts);
+	// with DiscardEdits all files are as they were at the turn's start.
+	KeepEdits, DiscardEdits bool
+	// OpenTurns tells the turns that go on in the work tree, or that are over and not
+	// saved; nil: there are none.
+	OpenTurns func(ctx context.Context) ([]OpenTurn, error)
+
+	Turn     int    // the pane's open or newest turn, for the safety checkpoint
+	State    string // and its state
 	Progress func(done, total int64)
 	// Check is called under the lock, before anything is written: an error of it
 	// ends the restore with nothing changed. It may be nil.
@@ -45,7 +59,8 @@ type RestoreResult struct {
 	Written   []string
 	Removed   []string
 	Kept      []string // not removed: the target could not have known them
-	Skipped   []string // submodules, and what the target left out
+	Skipped   []string // submodules, what the target left out, and with Mine the files of which nobody can tell whose they are
+	Uncertain []string // files of the target that may be of a later time: they changed after the agent was let go and before it was saved
 	HeadHolds string   // Undo: the commit of the turn that HEAD still holds
 	More      bool     // Undo, Redo: there is a further step
 	Notes     []string
@@ -56,7 +71,7 @@ type RestoreResult struct {
 // files, the index and HEAD stay as they are.
 func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
 	res := RestoreResult{N: r.N}
-	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
+	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
 		return res, err
 	}
 	err := s.locked(ctx, func() error {
@@ -75,13 +90,57 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err != nil {
 			return err
 		}
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) { return to, s.checkPlace(l, *c, r.Here) })
+		if res.Uncertain, err = s.UncertainAll(ctx, *c); err != nil {
+			return err
+		}
+		var o *company.Company
+		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) {
+			if err := plan.CheckPlace(*c, s.repo.Worktree, l.head, r.Here); err != nil {
+				return to, err
+			}
+			others := s.others(r)
+			o = others.In(others.Since(*c, l.made.Tree), to.Name)
+			return o.Own(ctx, l.made.Tree, to)
+		})
+		if err == nil {
+			err = o.Check(ctx, p)
+		}
 		if err != nil {
 			return err
 		}
-		return s.carryOut(ctx, &res, l, p, job{action: "restore", to: to, request: r, label: fmt.Sprintf("before restoring checkpoint %d", r.N)})
+		res.note(o)
+		return s.carryOut(ctx, &res, l, p, job{action: "restore", to: to, request: r, shared: o.Shared(), label: fmt.Sprintf("before restoring checkpoint %d", r.N)})
 	})
 	return res, err
+}
+
+// others is what r asks of other panes' files.
+func (s *Store) others(r RestoreRequest) company.Request {
+	return company.Request{
+		Repo: s.repo, Scratch: s.dir, Pane: r.Pane.ID, Paths: r.Paths, Mine: r.Mine, AllPanes: r.AllPanes,
+		OpenTurns: r.OpenTurns, Named: s.NamedAll,
+	}
+}
+
+// note tells the person what was left alone, and what is uncertain.
+func (res *RestoreResult) note(o *company.Company) {
+	if len(o.Shared()) > 0 {
+		res.Notes = append(res.Notes, "left alone, nobody can tell whose they are: "+o.Describe(o.Shared()))
+	}
+	if len(res.Uncertain) > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("saved late: %s may not be as at that time", fail.Quoted(res.Uncertain)))
+	}
+}
+
+// checkFlags refuses requests that contradict themselves.
+func checkFlags(r RestoreRequest) error {
+	switch {
+	case r.Mine && r.AllPanes:
+		return &Error{Code: InvalidParams, Message: "--mine and --all-panes exclude each other"}
+	case r.KeepEdits && r.DiscardEdits:
+		return &Error{Code: InvalidParams, Message: "--keep-edits and --discard-edits exclude each other"}
+	}
+	return nil
 }
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
@@ -91,32 +150,6 @@ func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error)
 		to.LeftOut = c.LeftOut
 	}
 	return to, err
-}
-
-// checkPlace refuses a checkpoint of another work tree or another branch.
-func (s *Store) checkPlace(l *looked, c Checkpoint, here bool) error {
-	switch {
-	case here:
-		return nil
-	case c.Worktree != s.repo.Worktree:
-		return &Error{
-			Code: OtherWorktree, Message: fmt.Sprintf("checkpoint %d was taken in %s, not in %s", c.N, c.Worktree, s.repo.Worktree),
-			Detail: "add --here to restore it here all the same", Paths: []string{c.Worktree}, Flags: []string{"--here"},
-		}
-	case c.Branch != l.head.Branch:
-		return &Error{
-			Code: HeadMoved, Message: fmt.Sprintf("checkpoint %d was taken on %s, HEAD is on %s now", c.N, branchName(c.Branch), branchName(l.head.Branch)),
-			Detail: "switch back first, or add --here to restore the files all the same", Flags: []string{"--here"},
-		}
-	}
-	return nil
-}
-
-func branchName(ref string) string {
-	if ref == "" {
-		return "no branch"
-	}
-	return "branch " + strings.TrimPrefix(ref, "refs/heads/")
 }
 
 // lookAndPlan looks at the work tree and plans the way to the target that choose
@@ -154,6 +187,7 @@ type job struct {
 	to      plan.Target
 	request RestoreRequest
 	label   string          // of the safety checkpoint
+	shared  []string        // files that nobody can tell whose they are; they stay
 	undone  []record.Undone // undo, redo: what the pane's ref says afterwards; Left is filled in
 }
 
@@ -176,9 +210,9 @@ type after struct {
 
 // carryOut saves the safety checkpoint and changes the files.
 func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan.Plan, j job) error {
-	res.Kept, res.Skipped = p.Kept, p.Skipped
+	res.Kept, res.Skipped = p.Kept, append(p.Skipped, j.shared...)
 	for _, op := range p.Ops {
-		res.note(op)
+		res.count(op)
 	}
 	if j.request.DryRun {
 		return nil
@@ -213,8 +247,8 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	return s.settle(ctx, res, l.made.Tree, journal, p.Run)
 }
 
-// note counts op among what was written or removed.
-func (res *RestoreResult) note(op restore.Op) {
+// count counts op among what was written or removed.
+func (res *RestoreResult) count(op restore.Op) {
 	if op.New.Absent() {
 		res.Removed = append(res.Removed, op.Path)
 		return
@@ -247,7 +281,7 @@ func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j res
 	}
 	back := context.WithoutCancel(ctx)
 	run.Step, run.Progress = nil, nil
-	edited, backErr := takeBack(back, run, j.Ops, done)
+	edited, backErr := run.TakeBack(back, j.Ops, done)
 	if backErr != nil {
 		return s.interrupted(&j, errors.Join(err, backErr))
 	}
@@ -255,59 +289,11 @@ func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j res
 	if rmErr := restore.RemoveJournal(s.journalPath()); rmErr != nil {
 		return errors.Join(err, rmErr)
 	}
-	return stopped(err, edited)
-}
-
-// takeBack takes back the ops that were carried out. A file that was edited
-// after it was restored stays as it is; edited names those.
-func takeBack(ctx context.Context, run *restore.Run, ops []restore.Op, done []int) (edited []string, err error) {
-	todo := slices.Clone(done)
-	for {
-		taken, err := run.Apply(ctx, restore.Reverse(ops), append([]int{}, todo...))
-		var pe *restore.PathError
-		if err == nil || !errors.As(err, &pe) || !errors.Is(err, restore.ErrChanged) {
-			return edited, err
-		}
-		edited = append(edited, pe.Path)
-		todo = slices.DeleteFunc(todo, func(i int) bool { return slices.Contains(taken, i) || ops[i].Path == pe.Path })
-	}
+	return fail.Stopped(err, edited)
 }
 
 // ErrStopped is what a Step returns to end a restore as a kill would.
 var ErrStopped = errors.New("stopped")
-
-// stopped gives the error of a run that was taken back its code; edited names
-// files that were edited meanwhile and stay as they are.
-func stopped(err error, edited []string) error {
-	var pe *restore.PathError
-	if !errors.As(err, &pe) {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return &Error{Code: Timeout, Message: "the restore was stopped; nothing was restored", Detail: "run it again", Paths: edited, Err: err}
-		}
-		return err
-	}
-	var kept *restore.KeptError
-	more := ""
-	if errors.As(err, &kept) {
-		more = "; " + kept.Error()
-	}
-	switch {
-	case errors.Is(err, restore.ErrChanged), errors.Is(err, restore.ErrBlocked):
-		return &Error{
-			Code: ChangedMeanwhile, Message: fmt.Sprintf("%q was changed while the restore ran; nothing was restored%s", pe.Path, more),
-			Detail: "stop what writes there, then restore again", Paths: append([]string{pe.Path}, edited...), Err: err,
-		}
-	case files.IsNoSpace(err):
-		return &Error{
-			Code: DiskFull, Message: fmt.Sprintf("no room on the disk to write %q; nothing was restored", pe.Path),
-			Detail: "make room, then restore again; the safety checkpoint stays", Paths: []string{pe.Path}, Err: err,
-		}
-	}
-	return &Error{
-		Code: GitFailed, Message: fmt.Sprintf("cannot write %q: %v; nothing was restored", pe.Path, pe.Err),
-		Detail: "make the file writable, then restore again", Paths: []string{pe.Path}, Err: err,
-	}
-}
 
 // writingRun makes a run that can change the work tree, of one that can look.
 func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string, progress func(done, total int64)) (*restore.Run, func(), error) {
@@ -327,7 +313,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 	if err != nil {
 		return err
 	}
-	differ, err := differing(ctx, run, j.Ops)
+	differ, err := run.Differing(ctx, j.Ops)
 	if err != nil {
 		return err
 	}
@@ -386,21 +372,6 @@ func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal, a
 	return l.made.Tree, nil
 }
 
-// differing names the paths of ops at which the disk is not what they wanted.
-func differing(ctx context.Context, run *restore.Run, ops []restore.Op) ([]string, error) {
-	var out []string
-	for _, op := range ops {
-		ok, err := run.Holds(ctx, op.Path, op.New)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			out = append(out, op.Path)
-		}
-	}
-	return out, nil
-}
-
 // InterruptedRestore describes a restore that was killed in a work tree.
 type InterruptedRestore struct {
 	Pane   Pane
@@ -450,12 +421,4 @@ func nameOf(j *restore.Journal) string {
 		article = "an"
 	}
 	return article + " " + j.Action
-}
-
-// headHolds names the commit that a turn made and HEAD still has.
-func headHolds(c Checkpoint, head git.Head) string {
-	if c.Base == nil || c.Head == "" || c.Head == c.Base.Head || head.Commit != c.Head {
-		return ""
-	}
-	return c.Head
 }

@@ -39,7 +39,7 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 			return err
 		}
 		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) {
-			if err := s.checkPlace(l, *c, r.Here); err != nil {
+			if err := plan.CheckPlace(*c, s.repo.Worktree, l.head, r.Here); err != nil {
 				return plan.Target{}, err
 			}
 			return s.mergedTarget(ctx, l, rev, r.Paths)
@@ -47,9 +47,9 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 		if err != nil {
 			return err
 		}
-		res.Turn, res.HeadHolds = c.Turn, headHolds(*c, l.head)
+		res.Turn, res.HeadHolds = c.Turn, plan.HeadHolds(*c, l.head)
 		return s.carryOut(ctx, &res, l, p, job{
-			action: actionRevert, to: plan.Target{N: c.N}, request: r, undone: closed(h.Pane.Undone),
+			action: actionRevert, to: plan.Target{N: c.N}, request: r, undone: record.Closed(h.Pane.Undone),
 			label: fmt.Sprintf("before reverting checkpoint %d", c.N),
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/late"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -115,7 +116,7 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 			Kind: KindStart, Pane: r.Pane, Turn: r.Turn, Agent: r.Agent,
 			Label: fmt.Sprintf("edits before turn %d", r.Turn),
 		}
-		s.markLate(ctx, l, c, previous, r.LetGo)
+		late.Mark(ctx, s.repo, c, previous, l.made.Tree, r.LetGo)
 		at, uncertain := s.now().UTC(), c.Uncertain
 		if r.SaveStart && l.made.Tree != previous {
 			if err := s.record(ctx, l, c, nil); err != nil {
@@ -208,7 +209,7 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	res := SaveResult{Tree: l.made.Tree}
 	if !r.Always {
 		same, err := s.unchanged(ctx, l, r)
-		res.Together = l.together(r)
+		res.Together = late.Together(l.Checkpoints, r.Turn, r.Base, r.Since)
 		if err == nil && same && !r.Since.IsZero() {
 			for _, left := range snapshot.Touched(s.repo.Worktree, l.made.LeftOut, r.Since) {
 				res.NotCovered = append(res.NotCovered, LeftOut{Path: left.Path, Reason: left.Reason})
@@ -226,7 +227,7 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 	if r.Base != nil {
 		from, c.Uncertain = r.Base.Tree, r.Base.Uncertain
 	}
-	s.markLate(ctx, l, c, from, r.LetGo)
+	late.Mark(ctx, s.repo, c, from, l.made.Tree, r.LetGo)
 	if err := s.record(ctx, l, c, nil); err != nil {
 		return res, err
 	}
@@ -331,7 +332,7 @@ func (s *Store) parents(ctx context.Context, l *looked, c *Checkpoint) (ids, rol
 	}
 	kept := besideOf(l)
 	c.Disk, c.Looked = diskOf(l.made), kept.Looked()
-	longLists(c, &kept)
+	late.CutLists(c, &kept)
 	if c.Beside, err = s.writeBeside(ctx, l, kept); err != nil {
 		return nil, nil, err
 	}
@@ -358,7 +359,7 @@ func (s *Store) commit(ctx context.Context, l *looked, c *Checkpoint, parents, r
 		state.Key = key
 	}
 	if c.Kind == KindTurn || c.Kind == KindStart {
-		state.Undone = closed(state.Undone)
+		state.Undone = record.Closed(state.Undone)
 	}
 	c.N = state.HighestN
 	c.Ref = record.CheckpointRef(c.Pane.ID, c.N)

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"time"
 
+	"github.com/turnback/turnback/checkpoint/company"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/label"
 )
@@ -24,6 +25,9 @@ type (
 	PaneInfo   = record.PaneInfo
 	TurnID     = record.TurnID
 )
+
+// OpenTurn is a turn that goes on, or is not saved yet; see package company.
+type OpenTurn = company.OpenTurn
 
 // The kinds of checkpoint.
 const (

@@ -2,20 +2,23 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/checkpoint/company"
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/merge"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
 )
 
 // Undo takes back the newest turn of a pane that changed files and is not yet
 // taken back: the work tree becomes what it was at the turn's start. Files that
-// changed after the turn's end stop it. N, Paths and Here of the request are
-// not used.
+// changed after the turn's end stop it, and those that other panes' turns changed
+// while it was open; see RestoreRequest. N and Paths of the request are not used.
 func (s *Store) Undo(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
 	return s.turnStep(ctx, r, s.undoStep)
 }
@@ -29,6 +32,7 @@ func (s *Store) Redo(ctx context.Context, r RestoreRequest) (RestoreResult, erro
 // step is one way along the turns of a pane.
 type step struct {
 	job
+	from   string // the tree on the other side of the turn than that of the target
 	expect string // the tree that the work tree must have: nothing was edited since
 	since  string // since what, for people
 	turn   Checkpoint
@@ -37,7 +41,7 @@ type step struct {
 
 func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(context.Context, *looked) (step, error)) (RestoreResult, error) {
 	var res RestoreResult
-	if err := checkPane(r.Pane.ID); err != nil {
+	if err := errors.Join(checkPane(r.Pane.ID), checkFlags(r)); err != nil {
 		return res, err
 	}
 	err := s.locked(ctx, func() error {
@@ -45,35 +49,73 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 			return err
 		}
 		var st step
+		var o *company.Company
 		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, nil, func(l *looked) (plan.Target, error) {
 			var err error
 			if st, err = choose(ctx, l); err != nil {
 				return plan.Target{}, err
 			}
-			return st.to, s.checkStep(ctx, l, st, r.Here)
+			to, err := s.wayOf(ctx, l, st, r)
+			if err != nil {
+				return to, err
+			}
+			o = s.others(r).In(company.During(st.turn), fmt.Sprintf("turn %d began", st.turn.Turn))
+			return o.Own(ctx, l.made.Tree, to)
 		})
+		if err == nil && st.action == actionUndo {
+			err = o.Check(ctx, p)
+		}
+		if err == nil {
+			res.Uncertain, err = s.UncertainAll(ctx, st.turn)
+		}
 		if err != nil {
 			return err
 		}
-		st.request = r
+		st.request, st.shared = r, o.Shared()
 		st.request.Paths = nil
 		res.Turn, res.More, res.N = st.turn.Turn, st.more, st.to.N
-		if st.action == "undo" {
-			res.HeadHolds = headHolds(st.turn, l.head)
+		if st.action == actionUndo {
+			res.HeadHolds = plan.HeadHolds(st.turn, l.head)
 		}
+		res.note(o)
 		return s.carryOut(ctx, &res, l, p, st.job)
 	})
 	return res, err
 }
 
-// checkStep refuses when the place is another, or files changed since.
-func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) error {
-	if err := s.checkPlace(l, st.turn, here); err != nil {
-		return err
+const actionUndo = "undo"
+
+// wayOf is where a step leads from the work tree in l. It refuses when the place
+// is another, and when files changed since unless the request says what to do
+// with them.
+func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest) (plan.Target, error) {
+	if err := plan.CheckPlace(st.turn, s.repo.Worktree, l.head, r.Here); err != nil {
+		return st.to, err
 	}
-	if l.made.Tree == st.expect {
-		return nil
+	edited := l.made.Tree != st.expect
+	switch {
+	case edited && !r.KeepEdits && !r.DiscardEdits:
+		return st.to, s.editedSince(ctx, l, st, r)
+	case edited && r.DiscardEdits, !edited && (st.action == actionUndo || l.made.Tree == st.from):
+		return st.to, nil
 	}
+	merged, err := merge.Merger{Repo: s.repo, Scratch: s.dir}.Merge(ctx, merge.Trees{Base: st.from, Ours: l.made.Tree, Theirs: st.to.Tree})
+	if err != nil {
+		return st.to, plan.AsDamaged(st.to, err)
+	}
+	if len(merged.Conflicts) > 0 {
+		return st.to, &Error{
+			Code: Conflicts, Paths: merged.Conflicts,
+			Message: fmt.Sprintf("the edits since %s are in the same places as the turn's changes: %s", st.since, fail.Quoted(merged.Conflicts)),
+			Detail:  "add --discard-edits instead to go back all the same; the safety checkpoint keeps the edits", Command: "checkpoint list",
+		}
+	}
+	return company.Part(st.to, merged), nil
+}
+
+// editedSince says which files were changed since the step before, and by whose
+// turns where that can be told.
+func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRequest) error {
 	changes, err := s.repo.ChangedEntries(ctx, st.expect, l.made.Tree)
 	if err != nil {
 		return err
@@ -82,10 +124,16 @@ func (s *Store) checkStep(ctx context.Context, l *looked, st step, here bool) er
 	for _, c := range changes {
 		paths = append(paths, c.Path)
 	}
+	names := fail.Quoted(paths)
+	if others := s.others(r); st.action == actionUndo {
+		if names, err = others.In(others.Since(st.turn, l.made.Tree), "").Tell(ctx, paths); err != nil {
+			return err
+		}
+	}
 	return &Error{
-		Code: EditedSince, Message: fmt.Sprintf("files were changed since %s: %s", st.since, fail.Quoted(paths)), Paths: paths,
-		Detail:  "save them first, and restore a checkpoint by its number to go back all the same",
-		Command: "checkpoint list",
+		Code: EditedSince, Message: fmt.Sprintf("files were changed since %s: %s", st.since, names), Paths: paths,
+		Detail: "add --keep-edits to keep these edits, or --discard-edits to go back all the same",
+		Flags:  []string{"--keep-edits", "--discard-edits"},
 	}
 }
 
@@ -120,9 +168,9 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: c, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
+	st := step{turn: c, from: c.Tree, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
-		action: "undo", label: fmt.Sprintf("before undoing turn %d", c.Turn),
+		action: actionUndo, label: fmt.Sprintf("before undoing turn %d", c.Turn),
 		to:     plan.Target{Tree: c.Base.Tree, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
 		undone: append(slices.Clone(h.Pane.Undone), record.Undone{Turn: c.Turn, N: c.N}),
 	}
@@ -186,25 +234,9 @@ func (s *Store) leftOutAround(ctx context.Context, h *record.Held, c Checkpoint)
 	return append(left, more...), err
 }
 
-// leftClosed stands for the tree of an undo that can no longer be redone: a turn
-// began since.
-const leftClosed = "-"
-
-// closed ends the redoing of what is undone. The turns stay known as taken back.
-func closed(list []record.Undone) []record.Undone {
-	out := slices.Clone(list[max(0, len(list)-maxUndone):])
-	for i := range out {
-		out[i].Left = leftClosed
-	}
-	return out
-}
-
-// maxUndone bounds how many taken-back turns are remembered.
-const maxUndone = 1000
-
 // redoStep finds the turn to put forward again.
 func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
-	if n := len(h.Pane.Undone); n == 0 || h.Pane.Undone[n-1].Left == leftClosed {
+	if n := len(h.Pane.Undone); n == 0 || h.Pane.Undone[n-1].Left == record.LeftClosed {
 		return step{}, &Error{Code: NothingToUndo, Message: "there is nothing to redo: no turn is taken back, or a new turn began since", Command: "checkpoint list"}
 	}
 	last := h.Pane.Undone[len(h.Pane.Undone)-1]
@@ -216,7 +248,7 @@ func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: *c, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != leftClosed}
+	st := step{turn: *c, from: c.Base.Tree, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != record.LeftClosed}
 	st.job = job{
 		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
 		undone: slices.Clone(h.Pane.Undone[:len(h.Pane.Undone)-1]),

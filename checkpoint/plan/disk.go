@@ -43,7 +43,7 @@ func (s *Planner) addModes(ctx context.Context, l From, to Target, changes []git
 	}
 	left := snapshot.ByPath(l.LeftOut)
 	for _, e := range entries {
-		if known[e.Path] || !isFile(e.Mode) || !all && !maybe[e.Path] || left.At(e.Path) != "" {
+		if known[e.Path] || to.Own != nil && !to.Own[e.Path] || !isFile(e.Mode) || !all && !maybe[e.Path] || left.At(e.Path) != "" {
 			continue
 		}
 		if now.OfFile(e.Path, e.Mode) == then.OfFile(e.Path, e.Mode) {
@@ -85,7 +85,7 @@ func folderPerm(m *snapshot.Modes) func(folder string) uint32 {
 func (p *Plan) folders(root string, l From, to Target, paths []string, ignored map[string]bool) {
 	now, then := folderPerm(l.Disk.Modes), folderPerm(to.Disk.Modes)
 	p.Folders = restore.MissingFolders(root, p.Ops, then)
-	if l.Disk.Folders == nil || to.Disk.Folders == nil {
+	if l.Disk.Folders == nil || to.Disk.Folders == nil || to.Own != nil {
 		return
 	}
 	within := func(list []string) []string {

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,11 @@ type Target struct {
 	Head    string           // HEAD when it was taken; empty: not known
 	LeftOut []record.LeftOut // what the tree could not hold
 	Disk    beside.Disk      // what no tree can hold
+	Rules   string           // the tree whose ignore rules say what was known then; empty: Tree
+
+	// Own are the files of whom Disk is to be restored, where Tree is the work tree's
+	// but for some files; nil: all. With it, folders are none of the target's.
+	Own map[string]bool
 }
 
 // Planner makes plans for one work tree.
@@ -251,10 +257,10 @@ func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, c
 		gone = append(gone, inside(dir))
 	}
 	// Rules count wherever they are, also outside the paths that are restored.
-	if len(gone) == 0 || !rulesDiffer(l, to, changes) {
+	if len(gone) == 0 || to.Rules == "" && !rulesDiffer(l, to, changes) {
 		return nil, nil
 	}
-	ignored, err := s.Repo.IgnoredByTree(ctx, s.Dir, to.Tree, to.Disk.Rules, gone)
+	ignored, err := s.Repo.IgnoredByTree(ctx, s.Dir, cmp.Or(to.Rules, to.Tree), to.Disk.Rules, gone)
 	if err == nil {
 		err = s.exceptTracked(ctx, l, to, ignored)
 	}
