@@ -34,7 +34,7 @@ read, the most recently active pane whose work tree holds this directory.
 	command.AsGroup(cmd)
 	cmd.AddCommand(
 		newList(d), newShow(d), newDiff(d), newRestore(d), newRevert(d),
-		newSave(d), newDrop(d), newUntrash(d), newPrune(d), newBranch(d), newVerify(d),
+		newSave(d), newDrop(d), newUntrash(d), newPrune(d), newPurge(d), newBranch(d), newVerify(d),
 	)
 	return cmd
 }

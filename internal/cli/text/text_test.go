@@ -390,3 +390,21 @@ PANE      SESSION  WINDOW  CHECKPOINTS  SIZE
 trash     -        -       2            1.0 MB
 `, func(w *strings.Builder) error { return format().Stats(w, r) })
 }
+
+func TestPurgedTellsWhereItIsStill(t *testing.T) {
+	r := api.PurgeCheckpointsResult{
+		Worktree: "/home/u/src/api", Path: "secret.env", Files: 2, OnDisk: true, Left: 1,
+		Rewritten: []api.PurgedCheckpoint{{Pane: "00d333ce", N: 1}, {Pane: "11112222", N: 4}, {Pane: "00d333ce", N: 3}},
+		Unknown:   []api.PurgedCheckpoint{{Pane: "00d333ce", N: 2}},
+		Still:     []api.StillReachable{{Where: "reflogs", Files: 1}},
+	}
+	check(t, `
+Purged secret.env from 3 checkpoints in /home/u/src/api.
+rewritten: pane 00d333ce, checkpoints 1, 3
+rewritten: pane 11112222, checkpoints 4
+damaged, so that nobody can tell whether they hold it: pane 00d333ce, checkpoints 2
+1 of 2 contents can still be reached from reflogs.
+secret.env is on the disk: the next checkpoint has it again, unless git ignores it.
+1 object could not be removed: written again meanwhile, or in an alternate.
+`, func(w *strings.Builder) error { return format().Purged(w, r) })
+}

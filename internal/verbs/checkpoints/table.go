@@ -96,6 +96,10 @@ func (c *checkpoints) keeps() []verbs.Verb {
 			Name: "prune-checkpoints", Grant: verbs.GrantAdmin, Summary: "delete old checkpoints of every pane of the repository",
 			Errors: about(), Example: `{"older_than":"30d"}`,
 		}),
+		answers(c.purge, verbs.Verb{
+			Name: "purge-checkpoints", Grant: verbs.GrantAdmin, Summary: "take a path out of every checkpoint of the repository",
+			Errors: about("not_ready", "interrupted", "sandboxed", "disk_full"), Example: `{"path":"secret.env","dry_run":true}`,
+		}),
 		answers(c.verify(true), verbs.Verb{
 			Name: "mend-checkpoints", Grant: verbs.GrantAdmin, Summary: "do what helps against what verify-checkpoints finds",
 			Errors: about("sandboxed"), Example: `{"full":true}`,

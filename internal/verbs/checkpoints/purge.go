@@ -1,0 +1,73 @@
+package checkpoints
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/shell"
+	"github.com/turnback/turnback/internal/wire"
+)
+
+// purge takes a path out of all checkpoints of the repository.
+func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (api.PurgeCheckpointsResult, error) {
+	path, err := onePath(p.Path, p.PathBase64)
+	if err != nil {
+		return api.PurgeCheckpointsResult{}, err
+	}
+	store, err := c.storeFor(ctx, p.Place)
+	if err != nil {
+		return api.PurgeCheckpointsResult{}, err
+	}
+	r := checkpoint.PurgeRequest{Path: path, Now: p.Now, DryRun: p.DryRun}
+	if !p.Force && !p.DryRun {
+		r.Check = c.ready(p.Place, store.Worktree())
+	}
+	res, err := store.Purge(ctx, r)
+	if err != nil {
+		line := again{words: []string{"turnback checkpoint purge --path " + shell.Word(path)}}
+		if p.Now {
+			line.words = append(line.words, "--now")
+		}
+		return api.PurgeCheckpointsResult{}, line.refusal(err)
+	}
+	out := api.PurgeCheckpointsResult{
+		Worktree: store.Worktree(), DryRun: p.DryRun, Rewritten: purged(res.Rewritten), Dropped: purged(res.Dropped), Unknown: purged(res.Unknown),
+		Files: res.Files, Still: []api.StillReachable{}, OnDisk: res.OnDisk, Removed: res.Removed, HeldBy: append([]string{}, res.HeldBy...),
+		Left: res.Left, Untrusted: true,
+	}
+	out.Path, out.PathBase64 = wire.Path(path)
+	for _, where := range slices.Sorted(maps.Keys(res.Still)) {
+		out.Still = append(out.Still, api.StillReachable{Where: where, Files: res.Still[where]})
+	}
+	return out, nil
+}
+
+// onePath is the path that was named in one of two ways.
+func onePath(text, raw string) (string, error) {
+	var texts, raws []string
+	if text != "" {
+		texts = []string{text}
+	}
+	if raw != "" {
+		raws = []string{raw}
+	}
+	paths, err := rawPaths(texts, raws)
+	switch {
+	case err != nil:
+		return "", err
+	case len(paths) != 1:
+		return "", api.Errorf(api.CodeInvalidParams, "name one path").WithHint(api.Hint{Param: "path", Command: "turnback checkpoint purge --help"})
+	}
+	return paths[0], nil
+}
+
+func purged(list []checkpoint.Checkpoint) []api.PurgedCheckpoint {
+	out := make([]api.PurgedCheckpoint, 0, len(list))
+	for _, c := range list {
+		out = append(out, api.PurgedCheckpoint{Pane: c.Pane.ID, N: c.N, Commit: c.Commit, Label: c.Label})
+	}
+	return out
+}
