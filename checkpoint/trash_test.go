@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -224,4 +225,36 @@ func TestWhatTheTrashCannotReadStays(t *testing.T) {
 	}
 	_, err := r.store.Untrash(t.Context(), r.pane.ID, []int{7})
 	wantCode(t, err, checkpoint.Damaged)
+}
+
+// TestB148AnUnreadableCheckpointIsNoOther corrupts the record of one of five.
+func TestB148AnUnreadableCheckpointIsNoOther(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, nil)
+	for _, text := range []string{"1", "2", "3", "4", "5"} {
+		r.take(text, func() { r.Write("a", text) })
+	}
+	r.Git("update-ref", "refs/turnback/checkpoints/"+r.pane.ID+"/3", r.Git("commit-tree", "-m", "no record", "HEAD^{tree}"))
+	_, err := r.store.Restore(t.Context(), r.request(3))
+	wantCode(t, err, checkpoint.Damaged)
+	_, err = r.revert(3)
+	wantCode(t, err, checkpoint.Damaged)
+	if got := r.Read("a"); got != "5" {
+		t.Errorf("a is %q", got)
+	}
+	r.restore(2)
+}
+
+// TestB130TheSameTurnIsStoredOnce has the process that saved a turn killed before it
+// could note that it did, and another one told of the same end again.
+func TestB130TheSameTurnIsStoredOnce(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, nil)
+	r.take("one", func() { r.Write("a", "1") })
+	if err := os.RemoveAll(r.Path(".git/turnback/trees")); err != nil {
+		t.Fatal(err)
+	}
+	r.store = open(t, r.Repo, nil)
+	if c := r.end("one"); c != nil {
+		t.Errorf("stored again as %d", c.N)
+	}
+	wantNumbers(t, r.list(), 1)
 }
