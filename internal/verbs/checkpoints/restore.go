@@ -29,7 +29,7 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 		return api.RestoreResult{}, err
 	}
 	r := f.request(progress)
-	r.N, r.Paths, r.DryRun = y.n, y.paths, y.dryRun
+	r.N, r.Paths, r.DryRun, r.OpenTurns = y.n, y.paths, y.dryRun, openTurns(f.store)
 	y.fill(&r)
 	line := f.again(y)
 	if err := c.guard(ctx, &r, f, y.place, y.force); err != nil {
