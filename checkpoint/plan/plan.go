@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -124,6 +126,7 @@ func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 	if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
 		return err
 	}
+	goes := p.goes()
 	var kept []restore.Op
 	for _, op := range p.Ops {
 		st, above, err := restore.Stands(s.Repo.Worktree, op.Path)
@@ -134,7 +137,7 @@ func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 			op.Old = restore.File{}
 		}
 		there := false
-		if op.Old.Absent() {
+		if op.Old.Absent() && !s.isOther(op.Path, goes) {
 			if there, err = p.Run.Holds(ctx, op.Path, op.New); err != nil {
 				return err
 			}
@@ -145,6 +148,33 @@ func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 	}
 	p.Ops = kept
 	return nil
+}
+
+// goes are the paths that go away, by their folded spelling: on some volumes
+// another spelling of one is the same file.
+func (p *Plan) goes() map[string]string {
+	paths := map[string]string{}
+	for _, op := range p.Ops {
+		if op.New.Absent() {
+			paths[restore.Fold(op.Path)] = op.Path
+		}
+	}
+	return paths
+}
+
+// isOther tells whether what stands at file is a file of ours that goes away, by
+// another spelling of its name.
+func (s *Planner) isOther(file string, goes map[string]string) bool {
+	other, ok := goes[restore.Fold(file)]
+	if !ok || other == file {
+		return false
+	}
+	a, err := os.Lstat(filepath.Join(s.Repo.Worktree, file))
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(filepath.Join(s.Repo.Worktree, other))
+	return err == nil && os.SameFile(a, b)
 }
 
 // checkMeant refuses a path that is in neither tree: it is mistyped.
@@ -359,7 +389,11 @@ func (s *Planner) checkWay(l From, p *Plan) error {
 		}
 		ignored = append(ignored, found...)
 	}
+	goes := p.goes()
 	ignored = slices.DeleteFunc(ignored, func(f string) bool {
+		if s.isOther(f, goes) {
+			return true
+		}
 		switch p.leftNow.At(f) {
 		case snapshot.TooLarge, snapshot.TooMuchNew:
 			p.Include = append(p.Include, f)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/turnback/turnback/internal/git"
 )
@@ -160,32 +161,43 @@ func (e *KeptError) Error() string { return fmt.Sprintf("what was there is kept 
 // away, what can only be written after that, and the files that decide how git
 // reads others: those come last, so that all before are judged by the old ones.
 func order(ops []Op, which []int) (writes, removes, late, rules []int) {
-	gone := map[string]bool{}    // paths that go away
-	goneDir := map[string]bool{} // folders in which something goes away
+	gone := map[string]bool{}    // paths that go away, case folded
+	goneDir := map[string]bool{} // folders in which something goes away, case folded
 	for _, n := range which {
 		if op := ops[n]; !op.Old.Absent() && op.New.Absent() {
-			gone[op.Path] = true
-			for i := range op.Path {
-				if op.Path[i] == '/' {
-					goneDir[op.Path[:i]] = true
+			folded := Fold(op.Path)
+			gone[folded] = true
+			for i := range folded {
+				if folded[i] == '/' {
+					goneDir[folded[:i]] = true
 				}
 			}
 		}
 	}
 	for _, n := range which {
 		op := ops[n]
+		folded := Fold(op.Path)
+		inTheWay := goneDir[folded] || BelowAny(folded, gone)
 		switch {
-		case path.Base(op.Path) == ".gitattributes" && !goneDir[op.Path] && !BelowAny(op.Path, gone):
+		case path.Base(op.Path) == ".gitattributes" && !inTheWay:
 			rules = append(rules, n)
 		case op.New.Absent():
 			removes = append(removes, n)
-		case op.Old.Absent() && (goneDir[op.Path] || BelowAny(op.Path, gone)):
+		case op.Old.Absent() && (inTheWay || gone[folded]):
 			late = append(late, n)
 		default:
 			writes = append(writes, n)
 		}
 	}
 	return writes, removes, late, rules
+}
+
+// Fold gives the paths that some volumes take for one the same spelling.
+func Fold(path string) string {
+	if !utf8.ValidString(path) {
+		return path
+	}
+	return strings.ToLower(path)
 }
 
 // BelowAny tells whether a folder above file is in set.
