@@ -159,6 +159,21 @@ func TestB97ABrokenRefIsFoundAndDropped(t *testing.T) {
 	}
 }
 
+// TestB97ABrokenRefGoesWhenIdle has the same gone by the work that waits until
+// there is nothing else to do.
+func TestB97ABrokenRefGoesWhenIdle(t *testing.T) {
+	r := threeSound(t)
+	r.loseObject(r.id("@2"))
+	if err := r.store.Tend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantFindings(t, r.verify(checkpoint.VerifyRequest{Full: true}))
+	if list := r.list(); len(list) != 2 || list[0].N != 1 || list[1].N != 3 {
+		t.Errorf("%+v", list)
+	}
+	r.Git("gc", "--quiet")
+}
+
 // TestB103AMissingOrCorruptObjectIsFound names the checkpoints that need it, and
 // no others.
 func TestB103AMissingOrCorruptObjectIsFound(t *testing.T) {

@@ -52,7 +52,7 @@ const retainEvery = 24 * time.Hour
 
 // Retain lets go of what is past the limits, in all panes of the repository, and
 // of what is in the trash for too long, some hundreds in one transaction; also of what no limit
-// alone would tell a save of: panes that are gone. It does nothing when no save of
+// alone would tell a save of: panes that are gone, refs whose commit is missing. It does nothing when no save of
 // this store found anything past a limit and the last time is less than a day ago,
 // and while another process works on one of the repository's work trees. It is for
 // the time after a reply: it may be called often, and stopped at any time.
@@ -65,6 +65,9 @@ func (s *Store) Retain(ctx context.Context) (gone []Checkpoint, err error) {
 		return nil, fail.From(err)
 	}
 	defer func() { err = fail.From(errors.Join(err, unlock())) }()
+	if _, err := s.DropBroken(ctx); err != nil {
+		return nil, err
+	}
 	return s.letGo(ctx, 0, atOnce, false)
 }
 
