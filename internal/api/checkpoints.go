@@ -149,6 +149,10 @@ type RestoreCheckpointParams struct {
 	DryRun      bool     `json:"dry_run,omitempty"`
 	Force       bool     `json:"force,omitempty"` // also while an agent works in the tree
 	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+	// Of files that other panes' turns changed since: Mine puts back this pane's
+	// alone, AllPanes all.
+	Mine     bool `json:"mine,omitempty"`
+	AllPanes bool `json:"all_panes,omitempty"`
 }
 
 // RevertCheckpointParams are the parameters of revert-checkpoint.
@@ -172,9 +176,15 @@ type FinishRestoreParams struct {
 // UndoParams are the parameters of undo and redo.
 type UndoParams struct {
 	Place
-	DryRun bool `json:"dry_run,omitempty"`
-	Force  bool `json:"force,omitempty"`
-	Here   bool `json:"here,omitempty"`
+	DryRun   bool `json:"dry_run,omitempty"`
+	Force    bool `json:"force,omitempty"`
+	Here     bool `json:"here,omitempty"`
+	Mine     bool `json:"mine,omitempty"`      // as in RestoreCheckpointParams
+	AllPanes bool `json:"all_panes,omitempty"` // as in RestoreCheckpointParams
+	// Of what was edited since: KeepEdits keeps it, by a merge; DiscardEdits leaves
+	// it to the safety checkpoint.
+	KeepEdits    bool `json:"keep_edits,omitempty"`
+	DiscardEdits bool `json:"discard_edits,omitempty"`
 }
 
 // RestoreResult is the result of restore-checkpoint, revert-checkpoint, undo,
@@ -189,7 +199,10 @@ type RestoreResult struct {
 	Written []string `json:"written"`
 	Removed []string `json:"removed"`
 	Kept    []string `json:"kept"`    // files that N could not have known
-	Skipped []string `json:"skipped"` // submodules, nested repositories and left-out paths
+	Skipped []string `json:"skipped"` // submodules, nested repositories, left-out paths, and with mine those of which nobody can tell whose they are
+	// Uncertain are files that may be of a later time than the turn: they changed
+	// after the agent was let go and before they were saved.
+	Uncertain []string `json:"uncertain,omitempty"`
 	// PathsBase64 gives the bytes of those paths above that are not UTF-8, by how
 	// they stand there.
 	PathsBase64 map[string]string `json:"paths_base64,omitempty"`

@@ -15,8 +15,9 @@ import (
 type restoreOptions struct {
 	command.Target
 	command.Output
-	paths                             []string
-	dryRun, force, here, goOn, giveUp bool
+	api.RestoreCheckpointParams
+	paths        []string
+	goOn, giveUp bool
 }
 
 func newRestore(d command.Deps) *cobra.Command {
@@ -34,6 +35,8 @@ files as changes.
 
 A restore refuses, before it changes anything,
   - while an agent of this or of another pane works in the work tree (--force);
+  - when other panes' turns changed files since N: --mine puts back the files of
+    this pane alone, --all-panes all of them;
   - when it would write over an ignored or unreadable file, or over a nested
     repository: move it out of the way;
   - when N was taken in another work tree, or HEAD is on another branch than
@@ -52,9 +55,11 @@ and --abort takes it back.
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
-	f.BoolVar(&o.force, "force", false, "also while an agent works in the work tree")
-	f.BoolVar(&o.here, "here", false, "also when N comes from another work tree or branch")
+	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
+	f.BoolVar(&o.Force, "force", false, "also while an agent works in the work tree")
+	f.BoolVar(&o.Here, "here", false, "also when N comes from another work tree or branch")
+	f.BoolVar(&o.Mine, "mine", false, "only this pane's files, where other panes changed some since")
+	f.BoolVar(&o.AllPanes, "all-panes", false, "all files, also those that other panes changed since")
 	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
 	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
@@ -74,15 +79,16 @@ func runRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []str
 	if len(args) == 0 {
 		return command.UsageError(cmd, "the checkpoint's number is missing")
 	}
-	n, err := command.Number(args[0])
-	if err != nil {
+	p := o.RestoreCheckpointParams
+	if p.N, err = command.Number(args[0]); err != nil {
 		return err
 	}
-	params := api.RestoreCheckpointParams{
-		Place: place, N: n, DryRun: o.dryRun, Force: o.force, Here: o.here,
+	if p.Mine && p.AllPanes {
+		return command.UsageError(cmd, "--mine and --all-panes exclude each other")
 	}
-	params.Paths, params.PathsBase64 = wirePaths(o.paths)
-	return command.Invoke(cmd, d, o.Output, "restore-checkpoint", params, showRestore)
+	p.Place = place
+	p.Paths, p.PathsBase64 = wirePaths(o.paths)
+	return command.Invoke(cmd, d, o.Output, "restore-checkpoint", p, showRestore)
 }
 
 // wirePaths divides paths into those that JSON can hold as they are and, in
@@ -108,10 +114,10 @@ func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []
 		return command.UsageError(cmd, "--continue and --abort exclude each other")
 	case len(args) > 0:
 		return command.UsageError(cmd, "%s takes no checkpoint number", flag)
-	case o.dryRun || o.here || len(o.paths) > 0:
+	case o.DryRun || o.Here || o.Mine || o.AllPanes || len(o.paths) > 0:
 		return command.UsageError(cmd, "%s goes with no other flag than --force", flag)
 	}
-	return command.Invoke(cmd, d, o.Output, verb, api.FinishRestoreParams{Place: place, Force: o.force}, showRestore)
+	return command.Invoke(cmd, d, o.Output, verb, api.FinishRestoreParams{Place: place, Force: o.Force}, showRestore)
 }
 
 func showRestore(w io.Writer, f text.Format, r api.RestoreResult) error { return f.Restore(w, r) }

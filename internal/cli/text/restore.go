@@ -26,6 +26,9 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 	if len(r.Skipped) > 0 {
 		l.addf("skipped: %s", f.paths(r.Skipped))
 	}
+	if len(r.Uncertain) > 0 {
+		l.addf("uncertain, saved after the agent was let go: %s", f.paths(r.Uncertain))
+	}
 	if r.HeadHolds != "" {
 		l.addf("HEAD still holds %s.", screen.Line(r.HeadHolds))
 	}

@@ -31,6 +31,9 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 	r := f.request(progress)
 	r.N, r.Paths, r.DryRun, r.OpenTurns = y.n, y.paths, y.dryRun, openTurns(f.store)
 	y.fill(&r)
+	r.OpenTurns = func(ctx context.Context) ([]checkpoint.OpenTurn, error) {
+		return c.Panes.OpenTurns(ctx, f.store.Worktree())
+	}
 	line := f.again(y)
 	if err := c.guard(ctx, &r, f, y.place, y.force); err != nil {
 		return api.RestoreResult{}, line.refusal(err)
@@ -46,8 +49,8 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 	y := way{
 		action: "restore", command: "checkpoint restore", take: (*checkpoint.Store).Restore,
 		place: p.Place, n: p.N, dryRun: p.DryRun, force: p.Force,
-		flags: map[string]bool{"--here": p.Here},
-		fill:  func(r *checkpoint.RestoreRequest) { r.Here = p.Here },
+		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes},
+		fill:  func(r *checkpoint.RestoreRequest) { r.Here, r.Mine, r.AllPanes = p.Here, p.Mine, p.AllPanes },
 	}
 	return c.numbered(ctx, y, p.Paths, p.PathsBase64, progress)
 }
@@ -84,8 +87,13 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 		return c.along(ctx, way{
 			action: action, command: action, take: take,
 			place: p.Place, dryRun: p.DryRun, force: p.Force,
-			flags: map[string]bool{"--here": p.Here},
-			fill:  func(r *checkpoint.RestoreRequest) { r.Here = p.Here },
+			flags: map[string]bool{
+				"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--keep-edits": p.KeepEdits, "--discard-edits": p.DiscardEdits,
+			},
+			fill: func(r *checkpoint.RestoreRequest) {
+				r.Here, r.Mine, r.AllPanes = p.Here, p.Mine, p.AllPanes
+				r.KeepEdits, r.DiscardEdits = p.KeepEdits, p.DiscardEdits
+			},
 		}, progress)
 	}
 }

@@ -50,11 +50,12 @@ func (c *checkpoints) reads() []verbs.Verb {
 func (c *checkpoints) restores() []verbs.Verb {
 	finishes := about("not_ready", "damaged", "interrupted", "changed_meanwhile", "disk_full", "sandboxed")
 	restores := append([]string{"would_overwrite", "other_worktree", "head_moved"}, finishes...)
-	steps := append([]string{"edited_since", "nothing_to_undo"}, restores...)
+	others := append([]string{"others_changed"}, restores...)
+	steps := append([]string{"edited_since", "conflicts", "nothing_to_undo"}, others...)
 	return []verbs.Verb{
 		tells(c.restore, verbs.Verb{
 			Name: "restore-checkpoint", Grant: verbs.GrantWrite, Summary: "put the files back as a checkpoint holds them",
-			Errors: restores, Example: `{"window":"build","n":1}`,
+			Errors: others, Example: `{"window":"build","n":1}`,
 		}),
 		tells(c.revert, verbs.Verb{
 			Name: "revert-checkpoint", Grant: verbs.GrantWrite, Summary: "take back only what one turn changed, and keep the later turns",
