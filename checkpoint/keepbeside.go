@@ -3,9 +3,7 @@ package checkpoint
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
@@ -31,21 +29,8 @@ func baseBeside(c beside.Content) beside.Content {
 // diskOf is a digest of what was on disk and is not in the tree that was made; see
 // record.Checkpoint.
 func diskOf(made snapshot.Result) string {
-	content := beside.Content{Disk: beside.Disk{Modes: made.Modes, Folders: made.Folders}}
-	parts := content.Parts()
-	if len(parts) == 0 {
-		return plainDisk
-	}
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%s %s %d\n%s", p.Name, p.Tree, len(p.Data), p.Data)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return (&beside.Disk{Modes: made.Modes, Folders: made.Folders}).Digest()
 }
-
-// plainDisk is the digest of files and folders with the usual bits, and no folder
-// without files.
-const plainDisk = "plain"
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;
 // empty: there is nothing to keep. Where a checkpoint of the pane has the very
@@ -55,7 +40,7 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 	if len(parts) == 0 {
 		return "", nil
 	}
-	sum := sumOfParts(parts)
+	sum := beside.Sum(parts)
 	last := s.lastBeside
 	if last.sum == sum && slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Beside == last.commit }) {
 		return last.commit, nil
@@ -96,15 +81,6 @@ func (s *Store) writeParts(ctx context.Context, parts []beside.Part) (string, er
 type writtenBeside struct {
 	sum    [sha256.Size]byte
 	commit string
-}
-
-func sumOfParts(parts []beside.Part) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%s %s %q %d\n%s", p.Name, p.Tree, p.Blobs, len(p.Data), p.Data)
-	}
-	h.Sum(sum[:0])
-	return sum
 }
 
 func (s *Store) writePart(ctx context.Context, p beside.Part) (git.Entry, error) {

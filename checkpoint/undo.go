@@ -198,7 +198,7 @@ func (s *Store) baseDisk(ctx context.Context, h *record.Held, c Checkpoint) (bes
 		commit = strings.Join(parents, " ") // one, or none
 	case holder != nil:
 		commit, looked = holder.Beside, holder.Looked
-	case c.Base.Disk != plainDisk:
+	case c.Base.Disk != beside.PlainDigest:
 		return beside.Disk{Rules: end.Rules}, nil
 	}
 	if base, err = s.readBeside(ctx, c.N, commit, looked); err != nil {

@@ -1,6 +1,9 @@
 package beside
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -58,6 +61,31 @@ func (d *Disk) Found(looked []string) {
 			d.Index = &snapshot.Index{}
 		}
 	}
+}
+
+// PlainDigest is that of files and folders with the usual bits, and no folder
+// without files.
+const PlainDigest = "plain"
+
+// Digest tells two states of the files apart that have the same tree: by the modes
+// and the folders of d.
+func (d *Disk) Digest() string {
+	parts := (&Content{Disk: Disk{Modes: d.Modes, Folders: d.Folders}}).Parts()
+	if len(parts) == 0 {
+		return PlainDigest
+	}
+	sum := Sum(parts)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Sum is a digest of parts.
+func Sum(parts []Part) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%s %s %q %d\n%s", p.Name, p.Tree, p.Blobs, len(p.Data), p.Data)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // The names of the entries.

@@ -9,30 +9,20 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnback/turnback/internal/git/rules"
 )
-
-// Rules are the ignore rules that are not in the work tree.
-type Rules struct {
-	Exclude    []byte // the content of info/exclude
-	Global     []byte // the content of the file that core.excludesFile names
-	IgnoreCase bool   // core.ignoreCase
-}
-
-// Same tells whether r and q say the same.
-func (r *Rules) Same(q *Rules) bool {
-	return r.IgnoreCase == q.IgnoreCase && bytes.Equal(r.Exclude, q.Exclude) && bytes.Equal(r.Global, q.Global)
-}
 
 // IgnoredByTree judges paths by the ignore files of a tree, and by the rules
 // outside of any tree (nil: as they are now). All of them are laid out in a folder
 // below scratch, which is removed again.
-func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, rules *Rules, paths []string) (map[string]bool, error) {
+func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, outside *rules.Rules, paths []string) (map[string]bool, error) {
 	root, err := r.LayOut(ctx, scratch, tree, ".gitignore")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(root) }()
-	if rules == nil || len(paths) == 0 {
+	if outside == nil || len(paths) == 0 {
 		return r.Ignored(ctx, root, paths)
 	}
 	dir, err := os.MkdirTemp(scratch, "rules-")
@@ -40,7 +30,7 @@ func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, rules *R
 		return nil, fmt.Errorf("lay out ignore rules: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := rules.layOut(dir); err != nil {
+	if err := outside.LayOut(dir); err != nil {
 		return nil, fmt.Errorf("lay out ignore rules: %w", err)
 	}
 	return r.ignored(ctx, call{
@@ -48,22 +38,6 @@ func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, rules *R
 		env:  []string{"GIT_LITERAL_PATHSPECS=0", "GIT_DIR=" + dir, "GIT_WORK_TREE=" + root},
 		args: []string{"check-ignore", "--no-index", "-z", "-v", "-n", "--stdin"},
 	}, paths)
-}
-
-// layOut makes a repository of dir that has no rules but these.
-func (r *Rules) layOut(dir string) error {
-	at := func(name string) string { return filepath.Join(dir, name) }
-	var err error
-	for _, folder := range []string{"objects", "refs", "info"} {
-		err = errors.Join(err, os.Mkdir(at(folder), 0o700))
-	}
-	config := fmt.Sprintf("[core]\n\texcludesFile = %s\n\tignoreCase = %t\n", quoteValue(at("global")), r.IgnoreCase)
-	for name, content := range map[string][]byte{
-		"HEAD": []byte("ref: refs/heads/none\n"), "config": []byte(config), "info/exclude": r.Exclude, "global": r.Global,
-	} {
-		err = errors.Join(err, os.WriteFile(at(name), content, 0o600))
-	}
-	return err
 }
 
 // LayOut writes the files of a tree that are called name into a new folder below
@@ -95,11 +69,6 @@ func (r *Repo) layOutIn(ctx context.Context, root, tree, name string) error {
 		}
 	}
 	return errors.Join(err, objects.Close())
-}
-
-// quoteValue writes a value as it stands in a config file.
-func quoteValue(v string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(v) + `"`
 }
 
 func layOut(objects *Objects, id, file string) error {

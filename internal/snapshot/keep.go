@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/rules"
 )
 
 // Modes are the permission bits (at most 0o777: never setuid, setgid, sticky) of
@@ -67,7 +68,7 @@ func (m *Modes) Sort() {
 }
 
 // Rules are the ignore rules that are not in the work tree.
-type Rules = git.Rules
+type Rules = rules.Rules
 
 // Index is what the user's index has that HEAD has not, and the other way round.
 type Index struct {
