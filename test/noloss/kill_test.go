@@ -45,7 +45,7 @@ func (w *world) dangerous() (op, bool) {
 	s, ok := w.choose()
 	switch w.word("restore", "restore", "undo", "save", "begin", "end") {
 	case "restore":
-		return op{Do: "restore", Pane: s.Pane, N: s.N}, ok
+		return op{Do: "restore", Pane: s.Pane, N: s.N, How: "all"}, ok
 	case "undo":
 		return op{Do: "undo", Pane: p.pane, Turn: p.turn}, true
 	case "begin":
@@ -69,7 +69,7 @@ func (w *world) stop() {
 	if !ok {
 		return
 	}
-	o := op{Do: "restore", Pane: s.Pane, N: s.N, StopStep: rapid.IntRange(1, 12).Draw(w.rt, "at")}
+	o := op{Do: "restore", Pane: s.Pane, N: s.N, How: "all", StopStep: rapid.IntRange(1, 12).Draw(w.rt, "at")}
 	w.note("stop", o)
 	m := w.look()
 	_, err := o.do(w.t.Context(), w.store)

@@ -30,6 +30,9 @@ type op struct {
 	Base     *checkpoint.Base
 	Paths    [][]byte
 	DryRun   bool
+	How      string // an override: all, mine, keep, discard
+	With     []checkpoint.TurnID
+	Named    []string
 	Older    time.Duration
 	Now      bool // purge: remove the objects too
 	StopStep int  // end the process's work at that step boundary; 0: never
@@ -58,6 +61,7 @@ func (o op) do(ctx context.Context, s *checkpoint.Store) (outcome, error) {
 	case "save":
 		res, err := s.Save(ctx, checkpoint.SaveRequest{
 			Kind: o.Kind, Pane: o.Pane, Turn: o.Turn, State: o.State, Base: o.Base, Label: "work", Always: o.Kind == checkpoint.KindManual,
+			With: o.With, Named: o.Named,
 		})
 		if res.Checkpoint != nil {
 			out.made = append(out.made, *res.Checkpoint)
@@ -94,6 +98,8 @@ func (o op) do(ctx context.Context, s *checkpoint.Store) (outcome, error) {
 
 func (o op) request() checkpoint.RestoreRequest {
 	r := checkpoint.RestoreRequest{Pane: o.Pane, N: o.N, Here: true, DryRun: o.DryRun, Turn: o.Turn, State: o.State}
+	r.Mine, r.AllPanes = o.How == "mine", o.How == "all"
+	r.KeepEdits, r.DiscardEdits = o.How == "keep", o.How == "discard"
 	for _, p := range o.Paths {
 		r.Paths = append(r.Paths, string(p))
 	}
@@ -142,6 +148,9 @@ func allowed(o op, err error) bool {
 	case "restore", "undo", "redo", "revert":
 		codes = []checkpoint.Code{
 			checkpoint.WouldOverwrite, checkpoint.EditedSince, checkpoint.NothingToUndo, checkpoint.Conflicts,
+		}
+		if o.How != "all" {
+			codes = append(codes, checkpoint.OthersChanged)
 		}
 		if len(o.Paths) > 0 {
 			codes = append(codes, checkpoint.InvalidParams)
@@ -244,13 +253,22 @@ func (w *world) begin() {
 	p.turn++
 	p.then[p.turn] = w.look().savable()
 	if out, ok := w.run(op{Do: "begin", Pane: p.pane, Turn: p.turn}); ok {
-		p.base, p.open = out.base, true
+		p.base, p.open, p.with = out.base, true, nil
+		for _, other := range w.panes {
+			if other != p && other.open {
+				other.with = append(other.with, checkpoint.TurnID{Pane: p.pane.ID, Turn: p.turn})
+				p.with = append(p.with, checkpoint.TurnID{Pane: other.pane.ID, Turn: other.turn})
+			}
+		}
 	}
 }
 
 func (w *world) turnOp(p *worker, state string) op {
 	base := p.base
-	return op{Do: "save", Kind: checkpoint.KindTurn, Pane: p.pane, Turn: p.turn, State: state, Base: &base}
+	return op{
+		Do: "save", Kind: checkpoint.KindTurn, Pane: p.pane, Turn: p.turn, State: state, Base: &base, With: p.with,
+		Named: []string{"a", "b"},
+	}
 }
 
 func (w *world) endTurn() {
@@ -284,8 +302,8 @@ func (w *world) restore() {
 	if !ok {
 		return
 	}
-	o := op{Do: "restore", Pane: s.Pane, N: s.N, DryRun: w.chance(5, "dry run")}
-	if out, done := w.putBack(o); done && !o.DryRun {
+	o := op{Do: "restore", Pane: s.Pane, N: s.N, DryRun: w.chance(5, "dry run"), How: w.word("all", "all", "all", "mine", "")}
+	if out, done := w.putBack(o); done && !o.DryRun && o.How != "mine" {
 		w.checkRestored(o, s, out)
 	}
 }
@@ -316,7 +334,7 @@ func (w *world) restorePaths() {
 		return
 	}
 	path, before := w.existing(), w.disk()
-	if _, done := w.putBack(op{Do: "restore", Pane: s.Pane, N: s.N, Paths: [][]byte{[]byte(path)}}); !done {
+	if _, done := w.putBack(op{Do: "restore", Pane: s.Pane, N: s.N, Paths: [][]byte{[]byte(path)}, How: "all"}); !done {
 		return
 	}
 	now := w.disk()
@@ -329,7 +347,8 @@ func (w *world) restorePaths() {
 
 func (w *world) undoOrRedo(do string) {
 	p := w.worker()
-	if out, done := w.putBack(op{Do: do, Pane: p.pane, Turn: p.turn}); done && do == "undo" {
+	o := op{Do: do, Pane: p.pane, Turn: p.turn, How: w.word("", "", "keep", "discard")}
+	if out, done := w.putBack(o); done && do == "undo" && o.How != "keep" {
 		w.checkUndone(p, out)
 	}
 }
@@ -407,7 +426,7 @@ func (w *world) scene() string {
 }
 
 func (w *world) goTo(o op, c checkpoint.Checkpoint) outcome {
-	out, ok := w.run(op{Do: "restore", Pane: c.Pane, N: c.N})
+	out, ok := w.run(op{Do: "restore", Pane: c.Pane, N: c.N, How: "all"})
 	if !ok {
 		w.rt.Fatalf("%s, then its safety checkpoint: refused", o.Do)
 	}
