@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/agentstate"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
@@ -134,12 +133,6 @@ func (p *localPanes) Busy(ctx context.Context, worktree string) ([]registry.Wind
 		}
 	}
 	return busy, nil
-}
-
-// OpenTurns lists the turns that the records of a work tree's windows tell of.
-func (p *localPanes) OpenTurns(ctx context.Context, worktree string) ([]checkpoint.OpenTurn, error) {
-	windows, where, err := p.recorded(ctx, worktree)
-	return turns.OpenTurnsOf(windows, where.Root), err
 }
 
 func (p *localPanes) busy(ctx context.Context, w registry.Window) bool {

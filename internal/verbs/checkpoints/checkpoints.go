@@ -26,9 +26,6 @@ type Panes interface {
 	// Busy lists the windows of a work tree whose agents may be changing files
 	// now. It closes the turns of dead and interrupted agents first.
 	Busy(ctx context.Context, worktree string) ([]registry.Window, error)
-	// OpenTurns lists the turns of a work tree that go on, or that are over and not
-	// saved yet.
-	OpenTurns(ctx context.Context, worktree string) ([]checkpoint.OpenTurn, error)
 }
 
 // Deps are what the verbs about checkpoints work with.

@@ -31,9 +31,6 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 	r := f.request(progress)
 	r.N, r.Paths, r.DryRun, r.OpenTurns = y.n, y.paths, y.dryRun, openTurns(f.store)
 	y.fill(&r)
-	r.OpenTurns = func(ctx context.Context) ([]checkpoint.OpenTurn, error) {
-		return c.Panes.OpenTurns(ctx, f.store.Worktree())
-	}
 	line := f.again(y)
 	if err := c.guard(ctx, &r, f, y.place, y.force); err != nil {
 		return api.RestoreResult{}, line.refusal(err)
