@@ -127,9 +127,9 @@ func TestFinishRefusesWhatSomebodyElseWrote(t *testing.T) {
 	}
 }
 
-// TestAFileThatChangesUnderTheRestoreStays writes to a file right before it is
+// TestB100AFileThatChangesUnderTheRestoreStays writes to a file right before it is
 // swapped: the restore stops, and nothing has changed but that.
-func TestAFileThatChangesUnderTheRestoreStays(t *testing.T) {
+func TestB100AFileThatChangesUnderTheRestoreStays(t *testing.T) {
 	for _, at := range []string{"written edit", "before edit", "before new/n"} {
 		t.Run(at, func(t *testing.T) {
 			r, _ := swaps(t)

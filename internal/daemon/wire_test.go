@@ -223,9 +223,15 @@ func TestWiredVerbsHaveTheGrantsOfTheContract(t *testing.T) {
 	}
 	want := map[string][]string{
 		verbs.GrantOwn:   {"agent-report", "set-agent-state"},
-		verbs.GrantRead:  {"checkpoint-diff", "get-agent-state", "list-checkpoints", "list-verbs", "list-windows", "show-checkpoint", "status"},
-		verbs.GrantWrite: {"abort-restore", "branch-checkpoint", "continue-restore", "drop-checkpoints", "redo", "restore-checkpoint", "save-checkpoint", "undo"},
-		verbs.GrantAdmin: {"prune-checkpoints", "stop-daemon"},
+		verbs.GrantRead:  {
+			"checkpoint-diff", "checkpoint-stats", "get-agent-state", "list-checkpoints", "list-filters", "list-verbs", "list-windows",
+			"show-checkpoint", "status", "verify-checkpoints",
+		},
+		verbs.GrantWrite: {
+			"abort-restore", "branch-checkpoint", "continue-restore", "drop-checkpoints", "redo", "restore-checkpoint", "revert-checkpoint",
+			"save-checkpoint", "undo", "untrash-checkpoints",
+		},
+		verbs.GrantAdmin: {"distrust-filters", "mend-checkpoints", "prune-checkpoints", "purge-checkpoints", "stop-daemon", "trust-filters"},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("grants\n got %v\nwant %v", got, want)

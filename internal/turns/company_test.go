@@ -202,3 +202,20 @@ func TestTheStoreIsToldSinceWhenTheAgentGoesOn(t *testing.T) {
 		equal(t, "end", store.saved()[0].LetGo().Sub(ended), hookWait)
 	})
 }
+
+// TestB112ARetryWithinOnePromptKeepsWhatWasBefore has the agent fail in the middle
+// and start over with the same prompt.
+func TestB112ARetryWithinOnePromptKeepsWhatWasBefore(t *testing.T) {
+	h := newHouse(t)
+	claude, store := h.claude(1), h.store()
+	claude.prompts("p1", "one")
+	store.edit("tree1")
+	claude.sends(api.ReportFailed)
+	claude.prompts("p1", "one")
+	store.edit("tree2")
+	claude.stops()
+	equal(t, "calls", store.did(), "begin claude 1, save claude 1 errored, save claude 1 done")
+	for _, save := range store.saved() {
+		equal(t, "the side before of "+save.State, save.Base.Tree, "tree0")
+	}
+}

@@ -116,7 +116,7 @@ func TestAStartIsSavedWhenTheOthersRest(t *testing.T) {
 	}
 }
 
-func TestANewPromptClosesTheInterruptedTurnFirst(t *testing.T) {
+func TestB119ANewPromptClosesTheInterruptedTurnFirst(t *testing.T) {
 	h := newHouse(t)
 	claude, store := h.claude(1), h.store()
 	claude.prompts("p1", "one")
@@ -131,7 +131,7 @@ func TestANewPromptClosesTheInterruptedTurnFirst(t *testing.T) {
 	equal(t, "label", store.saved()[0].Label, "one")
 }
 
-func TestQueuedMessagesAndBackgroundTasks(t *testing.T) {
+func TestB116QueuedMessagesAndBackgroundTasks(t *testing.T) {
 	h := newHouse(t)
 	claude, store := h.claude(1), h.store()
 	claude.prompts("p1", "one")
@@ -147,7 +147,7 @@ func TestQueuedMessagesAndBackgroundTasks(t *testing.T) {
 	equal(t, "base", store.saved()[1].Base.Tree, "tree0")
 }
 
-func TestTwentyStopsAtOnceMakeOneCheckpoint(t *testing.T) {
+func TestB95TwentyStopsAtOnceMakeOneCheckpoint(t *testing.T) {
 	h := newHouse(t)
 	claude, store := h.claude(1), h.store()
 	claude.prompts("p1", "one")
