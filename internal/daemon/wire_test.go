@@ -222,8 +222,8 @@ func TestWiredVerbsHaveTheGrantsOfTheContract(t *testing.T) {
 		got[v.Grant] = append(got[v.Grant], v.Name)
 	}
 	want := map[string][]string{
-		verbs.GrantOwn:   {"agent-report", "set-agent-state"},
-		verbs.GrantRead:  {
+		verbs.GrantOwn: {"agent-report", "set-agent-state"},
+		verbs.GrantRead: {
 			"checkpoint-diff", "checkpoint-stats", "get-agent-state", "list-checkpoints", "list-filters", "list-verbs", "list-windows",
 			"show-checkpoint", "status", "verify-checkpoints",
 		},
