@@ -20,6 +20,9 @@ func (s *Store) Tend(ctx context.Context) error {
 	if err == nil {
 		err = s.sweepLFSNowAndThen(ctx)
 	}
+	if err == nil {
+		err = s.table.ReadUnread(ctx)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -169,7 +169,7 @@ func (p *pass) asGitKnows(list []work) ([]known, error) {
 	var which []int
 	var ids, paths []string
 	for i, w := range list {
-		if e := w.at.find(w.name); w.tracked && !e.has(fConflict|fAssume) && e.idxMode != modeGitlink {
+		if e := w.at.find(w.name); w.tracked && !e.has(fConflict|fAssume) && e.idxMode != modeGitlink && e.form != formDoubt {
 			which, ids, paths = append(which, i), append(ids, e.idxID.text(p.s.repo.IDLen)), append(paths, w.path)
 		}
 	}
@@ -206,4 +206,96 @@ func (p *pass) asGitKnows(list []work) ([]known, error) {
 		}
 	}
 	return out, nil
+}
+
+// readAtOnce is how many unread files are named at once.
+const readAtOnce = 1024
+
+// unread is a file that nobody has read here.
+type unread struct {
+	path string
+	stat stat
+	id   oid
+}
+
+// ReadUnread reads files that were taken over from git's index without being
+// read, one after the other, until none is left or ctx ends. One whose bytes are
+// not those of its blob, which only an encoding of earlier days or a stat that
+// lies can bring about, is stored anew by the next Make. Make may run beside it.
+func (s *Scanner) ReadUnread(ctx context.Context) error {
+	for {
+		list := s.namesUnread(nil)
+		if len(list) == 0 {
+			return nil
+		}
+		if _, err := s.readUnread(ctx, list); err != nil {
+			return err
+		}
+	}
+}
+
+// ReadPaths is ReadUnread for those of paths that are unread, and tells whether
+// another Make is due.
+func (s *Scanner) ReadPaths(ctx context.Context, paths []string) (due bool, err error) {
+	return s.readUnread(ctx, s.namesUnread(paths))
+}
+
+func (s *Scanner) readUnread(ctx context.Context, list []unread) (due bool, err error) {
+	for _, u := range list {
+		if err := ctx.Err(); err != nil {
+			return due, err
+		}
+		f, _ := s.readForm(u.path, u.id.text(s.repo.IDLen))
+		if s.noteRead(u, f) {
+			due = true
+		}
+	}
+	return due, nil
+}
+
+// noteRead takes note of the form in which u was found; it tells whether that is
+// another than was taken for granted.
+func (s *Scanner) noteRead(u unread, f form) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.table.root.lookUp(u.path)
+	if e == nil || !e.unread() || e.stat != u.stat || e.id != u.id {
+		return false
+	}
+	s.unsaved = true
+	if e.form = formSame; f != formSame {
+		e.form = formDoubt
+		e.clear(fClean)
+		return true
+	}
+	return false
+}
+
+// namesUnread names some of the files that are unread, or those of paths.
+func (s *Scanner) namesUnread(paths []string) []unread {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.table == nil {
+		return nil
+	}
+	var list []unread
+	if paths != nil {
+		for _, path := range paths {
+			if e := s.table.root.lookUp(path); e != nil && e.unread() {
+				list = append(list, unread{path, e.stat, e.id})
+			}
+		}
+		return list
+	}
+	s.table.root.each(func(n *node, e *entry) {
+		if len(list) < readAtOnce && e.unread() {
+			list = append(list, unread{join(n.path(), e.name), e.stat, e.id})
+		}
+	})
+	return list
+}
+
+// unread tells whether e is a file in the tree that nobody has read here.
+func (e *entry) unread() bool {
+	return e.form == formUnread && e.has(fInTree) && e.has(fClean) && e.kind == regular && (e.mode == git.ModeFile || e.mode == git.ModeExec)
 }

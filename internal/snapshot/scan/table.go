@@ -63,6 +63,7 @@ const (
 	formCRLF                 // they have "\r\n" where the blob has "\n", and no other "\r"
 	formRaw                  // they are those of another blob, in the node's raws
 	formFiltered             // a filter program makes the blob's of them
+	formDoubt                // they are not the blob's, whatever git's index says: to be stored anew
 )
 
 // entry is a name in a directory: what is on disk, what the user's index says,
@@ -117,6 +118,20 @@ func (n *node) find(name string) *entry {
 
 // lookup gives the entry at a path below n, or nil.
 func (n *node) lookup(path string) *entry {
+	for {
+		first, rest, more := strings.Cut(path, "/")
+		e := n.find(first)
+		if e == nil || !more {
+			return e
+		}
+		if n, path = e.dir, rest; n == nil {
+			return nil
+		}
+	}
+}
+
+// lookUp gives the entry at path, or nil.
+func (n *node) lookUp(path string) *entry {
 	for {
 		first, rest, more := strings.Cut(path, "/")
 		e := n.find(first)
