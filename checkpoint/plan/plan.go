@@ -23,6 +23,7 @@ import (
 // From is the work tree as it is now.
 type From struct {
 	Tree    string
+	Bytes   string             // as snapshot.Result.Bytes
 	LeftOut []snapshot.LeftOut // what its own tree could not hold
 	Head    git.Head
 	Disk    beside.Disk // what no tree can hold
@@ -31,6 +32,7 @@ type From struct {
 // Target is a tree to go to.
 type Target struct {
 	Tree    string
+	Bytes   Bytes
 	Name    string           // "checkpoint 2", "the base of turn 3"
 	N       int              // the checkpoint's number; 0: none
 	Head    string           // HEAD when it was taken; empty: not known
@@ -84,6 +86,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
 		return nil, err
 	}
+	if changes, err = s.otherBytes(ctx, l, to, changes); err != nil {
+		return nil, err
+	}
 	if changes, err = s.addModes(ctx, l, to, changes); err != nil {
 		return nil, err
 	}
@@ -100,6 +105,13 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 		return nil, damagedTarget(to, err.Error())
 	}
 	setModes(l, to, p.Ops)
+	var filters git.Filters
+	if p.Run, filters, err = lookingRun(ctx, s.Repo, s.Trusted); err != nil {
+		return nil, err
+	}
+	if err := s.setForms(ctx, l, to, filters, p.Ops); err != nil {
+		return nil, err
+	}
 	if err := s.haveObjects(ctx, p, to); err != nil {
 		return nil, err
 	}
@@ -122,10 +134,6 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 // the tree has but the disk has not (git was told to do without them) are not
 // expected there.
 func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
-	var err error
-	if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
-		return err
-	}
 	goes := p.goes()
 	var kept []restore.Op
 	for _, op := range p.Ops {
@@ -252,9 +260,14 @@ func (s *Planner) haveObjects(ctx context.Context, p *Plan, to Target) error {
 	var ids []string
 	where := map[string]string{}
 	for _, op := range p.Ops {
-		if _, seen := where[op.New.ID]; !op.New.Absent() && !seen {
-			ids = append(ids, op.New.ID)
-			where[op.New.ID] = op.Path
+		if op.New.Absent() {
+			continue
+		}
+		for _, id := range []string{op.New.ID, op.New.Raw} {
+			if _, seen := where[id]; id != "" && !seen {
+				ids = append(ids, id)
+				where[id] = op.Path
+			}
 		}
 	}
 	bad, err := s.Repo.Unsound(ctx, ids, "blob", nil)
@@ -422,12 +435,18 @@ func wouldOverwrite(paths []string, detail string) error {
 // LookingRun makes a run that can only look at the work tree; trusted is as in
 // Planner.
 func LookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, error) {
+	run, _, err := lookingRun(ctx, repo, trusted)
+	return run, err
+}
+
+func lookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, git.Filters, error) {
 	config, err := repo.Config(ctx, git.FilterPattern+`|^core\.filemode$`)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	filters := config.Filters(trusted)
 	return &restore.Run{
-		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(config.Filters(trusted)),
+		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(filters),
 		FileMode: git.Bool(config.Map(), "core.filemode", true),
-	}, nil
+	}, filters, nil
 }

@@ -294,7 +294,7 @@ func (a *applying) create(dir int, name string, f File, perm uint32) error {
 		return err
 	}
 	file := os.NewFile(uintptr(fd), name)
-	_, _, err = a.Objects.Copy(f.ID, file)
+	err = a.copyTo(file, f)
 	if err == nil && perm != 0 {
 		err = file.Chmod(os.FileMode(perm & permBits))
 	}

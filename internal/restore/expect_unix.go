@@ -4,12 +4,7 @@ package restore
 
 import (
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"hash"
 	"io"
 	"os"
 	"strings"
@@ -17,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
 )
 
 const (
@@ -70,7 +66,7 @@ func (r *Run) sameLink(dir int, name string, f File, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	id, err := r.blobID(strings.NewReader(string(buf[:n])), int64(n))
+	id, err := blob.ID(r.IDLen, strings.NewReader(string(buf[:n])), int64(n))
 	return id == f.ID, err
 }
 
@@ -81,32 +77,26 @@ func (r *Run) sameContent(ctx context.Context, dir int, name, path string, f Fil
 	}
 	file := os.NewFile(uintptr(fd), name)
 	defer func() { _ = file.Close() }()
-	id, err := r.blobID(file, size)
-	if err != nil || id == f.ID {
-		return err == nil, err
+	id, err := blob.ID(r.IDLen, file, size)
+	switch {
+	case err != nil || id == "": // it grows or shrinks right now: not what was expected
+		return false, err
+	case f.Raw != "":
+		return id == f.Raw, nil
+	case !f.CRLF && id == f.ID:
+		return true, nil
+	case !f.CRLF && !f.Filtered:
+		return false, nil
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return false, err
 	}
-	id, err = r.Hasher.HashLikePath(ctx, path, file)
+	if f.CRLF {
+		id, err = blob.LFID(r.IDLen, file)
+	} else {
+		id, err = r.Hasher.HashLikePath(ctx, path, file)
+	}
 	return id == f.ID, err
-}
-
-// blobID is the id of content as git stores it without conversion.
-func (r *Run) blobID(content io.Reader, size int64) (string, error) {
-	var h hash.Hash = sha1.New()
-	if r.IDLen == sha256.Size {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", size)
-	n, err := io.Copy(h, content)
-	if err != nil {
-		return "", err
-	}
-	if n != size {
-		return "", nil // it grows or shrinks right now: not what was expected
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Holds tells whether op's path holds what f says. No link is followed.
@@ -235,7 +225,7 @@ func (a *applying) begins(dir int, name string, f File) (bool, error) {
 	file := os.NewFile(uintptr(fd), name)
 	defer func() { _ = file.Close() }()
 	w := &prefixOf{file: file}
-	if _, _, err := a.Objects.Copy(f.ID, w); err != nil {
+	if err := a.copyTo(w, f); err != nil {
 		return false, err
 	}
 	rest, err := io.Copy(io.Discard, file)

@@ -14,12 +14,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
 )
 
 // File is a file, a link, or nothing (Mode 0) at a path.
 type File struct {
 	Mode uint32 `json:"mode"` // as git has it
-	ID   string `json:"id"`
+	ID   string `json:"id"`   // its blob
+
+	// How its bytes on disk come from blobs: they are those of the blob Raw, or
+	// with CRLF those of ID with each "\n" made "\r\n", else those of ID. Of a file
+	// that is Filtered, a program makes ID of what is on disk.
+	Raw      string `json:"raw,omitempty"`
+	CRLF     bool   `json:"crlf,omitempty"`
+	Filtered bool   `json:"filtered,omitempty"`
 
 	Perm uint32 `json:"perm,omitempty"` // a regular file's permission bits, with S_IFREG; 0: not known, or not meant
 }
@@ -92,6 +100,19 @@ type Run struct {
 	FileMode bool                    // the file system's executable bits are meant (core.fileMode)
 	Progress func(done, total int64) // may be nil
 	Step     func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
+}
+
+// copyTo writes to w what f is on disk.
+func (r *Run) copyTo(w io.Writer, f File) error {
+	id := f.ID
+	switch {
+	case f.Raw != "":
+		id = f.Raw
+	case f.CRLF:
+		w = blob.CRLFWriter{W: w}
+	}
+	_, _, err := r.Objects.Copy(id, w)
+	return err
 }
 
 // TempName is the name of the temporary file of op number i.

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
+	"github.com/turnback/turnback/internal/snapshot"
+)
+
+// Bytes says which files have other bytes on disk than their blobs: a tree as
+// snapshot.Result.Bytes. The zero value knows nothing.
+type Bytes struct {
+	Known bool
+	Tree  string // empty: all are as their blobs
+}
+
+// mirrors are the entries of such a tree.
+func mirrors() []string { return []string{snapshot.BytesCRLF, snapshot.BytesRaw} }
+
+// otherBytes adds to changes the files that are the same in both trees and have
+// other bytes on disk.
+func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []git.Change) ([]git.Change, error) {
+	if !to.Bytes.Known || l.Bytes == to.Bytes.Tree {
+		return changes, nil
+	}
+	sides := []string{l.Bytes, to.Bytes.Tree}
+	for i := range sides {
+		if sides[i] != "" {
+			continue
+		}
+		var err error
+		if sides[i], err = s.Repo.EmptyTree(ctx); err != nil {
+			return nil, err
+		}
+	}
+	differ, err := s.Repo.ChangedEntries(ctx, sides[0], sides[1])
+	if err != nil {
+		return nil, AsDamaged(to, err)
+	}
+	known := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		known[c.Path] = true
+	}
+	var paths []string
+	for _, d := range differ {
+		_, path, ok := strings.Cut(d.Path, "/")
+		if ok && !known[path] {
+			known[path] = true
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	entries, err := s.Repo.LookUp(ctx, to.Tree, paths)
+	if err != nil {
+		return nil, AsDamaged(to, err)
+	}
+	for _, path := range paths {
+		e, ok := entries[path]
+		if !ok || !isFile(e.Mode) {
+			return nil, damagedTarget(to, fmt.Sprintf("it keeps bytes of %q, which is no file of it", path))
+		}
+		changes = append(changes, git.Change{Path: path, OldMode: e.Mode, OldID: e.ID, NewMode: e.Mode, NewID: e.ID})
+	}
+	return changes, nil
+}
+
+// setForms says of both sides of ops how their bytes on disk come from blobs.
+func (s *Planner) setForms(ctx context.Context, l From, to Target, filters git.Filters, ops []restore.Op) error {
+	for _, side := range []struct {
+		tree string
+		file func(*restore.Op) *restore.File
+	}{
+		{l.Bytes, func(op *restore.Op) *restore.File { return &op.Old }},
+		{to.Bytes.Tree, func(op *restore.Op) *restore.File { return &op.New }},
+	} {
+		var paths []string
+		for i := range ops {
+			if f := side.file(&ops[i]); isFile(f.Mode) {
+				for _, m := range mirrors() {
+					paths = append(paths, m+"/"+ops[i].Path)
+				}
+			}
+		}
+		found, err := s.Repo.LookUp(ctx, side.tree, paths)
+		if err != nil {
+			return AsDamaged(to, err)
+		}
+		for i := range ops {
+			f := side.file(&ops[i])
+			_, f.CRLF = found[snapshot.BytesCRLF+"/"+ops[i].Path]
+			f.Raw = found[snapshot.BytesRaw+"/"+ops[i].Path].ID
+		}
+	}
+	for i := range ops {
+		if old, want := &ops[i].Old, &ops[i].New; !to.Bytes.Known && old.ID == want.ID {
+			want.Raw, want.CRLF = old.Raw, old.CRLF
+		}
+	}
+	return s.setFiltered(ctx, filters, ops)
+}
+
+// setFiltered marks the files that a filter program stands before.
+func (s *Planner) setFiltered(ctx context.Context, filters git.Filters, ops []restore.Op) error {
+	if len(filters) == 0 || len(ops) == 0 {
+		return nil
+	}
+	paths := make([]string, len(ops))
+	for i, op := range ops {
+		paths[i] = op.Path
+	}
+	named, err := s.Repo.FiltersOf(ctx, "", paths)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		op := &ops[i]
+		_, filtered := filters[named[op.Path]]
+		for _, f := range []*restore.File{&op.Old, &op.New} {
+			f.Filtered = filtered && isFile(f.Mode) && f.Raw == "" && !f.CRLF
+		}
+	}
+	return nil
+}
