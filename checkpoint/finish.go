@@ -91,6 +91,6 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	for _, i := range todo {
 		res.count(j.Ops[i])
 	}
-	err = s.settle(ctx, &res, l.made.Tree, j, looking)
+	err = s.settle(ctx, &res, l.made, j, looking)
 	return res, err
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
 // besideOf gathers what is to be kept beside the work tree in l.
 func besideOf(l *looked) beside.Content {
-	return beside.Content{LeftOut: l.made.LeftOut, LFS: l.lfs, Overwritten: l.overwritten, Disk: beside.Disk{
+	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Disk: beside.Disk{
 		Modes: l.made.Modes, Folders: append([]string{}, l.made.Folders...), Rules: &l.made.Rules, Index: l.made.Index,
 	}}
 }
@@ -26,10 +27,9 @@ func baseBeside(c beside.Content) beside.Content {
 	return c
 }
 
-// diskOf is a digest of what was on disk and is not in the tree that was made; see
-// record.Checkpoint.
+// diskOf is the digest of what was on disk and is not in the tree that was made.
 func diskOf(made snapshot.Result) string {
-	return (&beside.Disk{Modes: made.Modes, Folders: made.Folders}).Digest()
+	return record.JoinDisk((&beside.Disk{Modes: made.Modes, Folders: made.Folders}).Digest(), made.Bytes)
 }
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;

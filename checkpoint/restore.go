@@ -18,6 +18,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/trees"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
+	"github.com/turnback/turnback/internal/snapshot"
 )
 
 // RestoreRequest says what to put back.
@@ -145,11 +146,16 @@ func checkFlags(r RestoreRequest) error {
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
-	to := plan.Target{Tree: c.Tree, Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk}
+	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk}
 	if c.Beside == "" {
 		to.LeftOut = c.LeftOut
 	}
 	return to, err
+}
+
+func bytesOf(disk string) (b plan.Bytes) {
+	b.Tree, b.Known = record.BytesOf(disk)
+	return b
 }
 
 // lookAndPlan looks at the work tree and plans the way to the target that choose
@@ -166,15 +172,33 @@ func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, ch
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
+		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, Bytes: l.made.Bytes, Converts: l.made.Converts, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
 		if err != nil {
 			return nil, nil, err
+		}
+		if due, err := s.readSwapped(ctx, p); err != nil {
+			return nil, nil, err
+		} else if due {
+			continue
 		}
 		if len(p.Include) == 0 || len(include) > 0 && !hasNew(p.Include, include) {
 			return l, p, nil
 		}
 		include = append(include, p.Include...)
 	}
+}
+
+// readSwapped reads the files that p swaps out, unless that was done before: the
+// safety checkpoint has to have their bytes. It tells whether another look at the
+// work tree is due.
+func (s *Store) readSwapped(ctx context.Context, p *plan.Plan) (due bool, err error) {
+	paths := make([]string, 0, len(p.Ops))
+	for _, op := range p.Ops {
+		if !op.Old.Absent() {
+			paths = append(paths, op.Path)
+		}
+	}
+	return s.table.ReadPaths(ctx, paths)
 }
 
 func hasNew(list, known []string) bool {
@@ -244,7 +268,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 			return err
 		}
 	}
-	return s.settle(ctx, res, l.made.Tree, journal, p.Run)
+	return s.settle(ctx, res, l.made, journal, p.Run)
 }
 
 // count counts op among what was written or removed.
@@ -308,7 +332,7 @@ func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string,
 
 // settle checks the files against what was wanted, notes what the restore left
 // of the tree that it found, and ends the journal.
-func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j restore.Journal, run *restore.Run) error {
+func (s *Store) settle(ctx context.Context, res *RestoreResult, found snapshot.Result, j restore.Journal, run *restore.Run) error {
 	h, err := record.Read(ctx, s.repo, j.Pane)
 	if err != nil {
 		return err
@@ -317,7 +341,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 	if err != nil {
 		return err
 	}
-	tree, err := s.leftTree(ctx, found, j, !run.FileMode)
+	state, err := s.leftState(ctx, found, j, !run.FileMode)
 	if err != nil {
 		return err
 	}
@@ -328,48 +352,51 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found string, j 
 	if err := json.Unmarshal(j.After, &note); err != nil {
 		return fmt.Errorf("%w: %w", restore.ErrJournal, err)
 	}
-	state := h.Pane
-	state.Restored, state.RestoredN = tree, note.N
+	pane := h.Pane
+	pane.Restored, pane.RestoredN = state.Tree, note.N
 	if !note.Back {
-		state.Undone = note.Undone
+		pane.Undone = note.Undone
 	}
-	for i := range state.Undone {
-		if state.Undone[i].Left == "" {
-			state.Undone[i].Left = tree
+	for i := range pane.Undone {
+		if pane.Undone[i].Left == "" {
+			pane.Undone[i].Left = state.String()
 		}
 	}
-	if state.Worktree == "" {
-		state.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
-		state.Worktree = s.repo.Worktree
+	if pane.Worktree == "" {
+		pane.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
+		pane.Worktree = s.repo.Worktree
 	}
-	if err := s.writePane(ctx, &h.Pane, state, nil); err != nil {
+	if err := s.writePane(ctx, &h.Pane, pane, nil); err != nil {
 		return err
 	}
-	left := newest{Tree: tree, Pane: j.Pane}
-	if c := h.Holder(left.Tree); c != nil {
+	left := record.Newest{Tree: state.Tree, Disk: state.Disk, Pane: j.Pane}
+	if c := h.HolderOfBytes(state); c != nil {
 		left.Ref, left.Commit = c.Ref, c.Commit
 	}
-	s.writeNewest(left)
+	left.Write(s.newestPath())
 	return restore.RemoveJournal(s.journalPath())
 }
 
-// leftTree is the work tree's tree after the ops of j, where it was found before
-// them. That is known without another look, unless what belongs to the tree
-// depends on what the ops changed, or again says that it does.
-func (s *Store) leftTree(ctx context.Context, found string, j restore.Journal, again bool) (string, error) {
+// leftState is the work tree after the ops of j, where it was found before them.
+// That is known without another look, unless what belongs to the tree depends on
+// what the ops changed, git may make other blobs of the files now than were
+// restored, or again says that it does.
+func (s *Store) leftState(ctx context.Context, found snapshot.Result, j restore.Journal, again bool) (record.State, error) {
 	edits := make([]git.TreeEdit, 0, len(j.Ops))
+	again = again || found.Converts || found.Bytes != ""
 	for _, op := range j.Ops {
-		again = again || strings.HasPrefix(path.Base(op.Path), ".git")
+		again = again || strings.HasPrefix(path.Base(op.Path), ".git") || op.New.CRLF || op.New.Raw != ""
 		edits = append(edits, git.TreeEdit{Path: op.Path, Mode: op.New.Mode, ID: op.New.ID})
 	}
-	if !again {
-		return s.repo.EditTree(ctx, found, edits)
+	if !again || len(edits) == 0 {
+		tree, err := s.repo.EditTree(ctx, found.Tree, edits)
+		return record.StateOf(tree, found.Bytes), err
 	}
 	l, err := s.look(ctx, j.Pane, nil, nil)
 	if err != nil {
-		return "", err
+		return record.State{}, err
 	}
-	return l.made.Tree, nil
+	return record.StateOf(l.made.Tree, l.made.Bytes), nil
 }
 
 // InterruptedRestore describes a restore that was killed in a work tree.

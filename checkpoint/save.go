@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ const refTries = 20
 type looked struct {
 	*record.Held
 	head   git.Head
-	newest newest // as recorded; Tree empty: not known
+	newest record.Newest // as recorded; Tree empty: not known
 	made   snapshot.Result
 	lfs    []string // the LFS content that is kept for it
 
@@ -33,7 +34,7 @@ type looked struct {
 // look makes the tree of the work tree. The lock is held. Paths in include are
 // taken whatever their size; progress may be nil.
 func (s *Store) look(ctx context.Context, pane string, include []string, progress func(done, total int64)) (*looked, error) {
-	last, _ := s.readNewest()
+	last := record.ReadNewest(s.newestPath())
 	var head git.Head
 	var refs *record.Held
 	g, groupCtx := errgroup.WithContext(ctx)
@@ -43,7 +44,7 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 		return nil, err
 	}
 	if last.Ref != "" && refs.Extra[last.Ref] != last.Commit {
-		last = newest{}
+		last = record.Newest{}
 	}
 	l := &looked{Held: refs, head: head, newest: last}
 	limits := s.limits()
@@ -59,23 +60,30 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 	return l, err
 }
 
-// reachable tells whether a ref holds tree.
-func (l *looked) reachable(tree, _ string) bool {
-	if tree == l.head.Tree || tree == l.newest.Tree && l.newest.Ref != "" {
+// reachable tells whether refs hold a tree and the tree of the bytes beside it.
+func (l *looked) reachable(tree, bytes string) bool {
+	has := func(heldTree, disk string) bool {
+		held, known := record.BytesOf(disk)
+		return tree == heldTree && (bytes == "" || known && bytes == held)
+	}
+	if has(l.head.Tree, "") || l.newest.Ref != "" && has(l.newest.Tree, l.newest.Disk) || has(l.Pane.BaseTree, l.Pane.BaseDisk) {
 		return true
 	}
-	return l.Holder(tree) != nil
+	return slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Damaged == "" && has(c.Tree, c.Disk) })
 }
 
-// previous is the tree that a start is compared with: the newest checkpoint of
+// state is the work tree that was looked at.
+func (l *looked) state() record.State { return record.State{Tree: l.made.Tree, Disk: diskOf(l.made)} }
+
+// previous is the state that a start is compared with: the newest checkpoint of
 // this work tree by any pane, what the last restore left, else HEAD.
-func (s *Store) previous(ctx context.Context, l *looked) (string, error) {
+func (s *Store) previous(ctx context.Context, l *looked) (record.State, error) {
 	if l.newest.Tree != "" {
-		return l.newest.Tree, nil
+		return record.State{Tree: l.newest.Tree, Disk: l.newest.Disk}, nil
 	}
 	all, err := record.Read(ctx, s.repo, "")
 	if err != nil {
-		return "", err
+		return record.State{}, err
 	}
 	var latest *Checkpoint
 	for i := range all.Checkpoints {
@@ -85,10 +93,11 @@ func (s *Store) previous(ctx context.Context, l *looked) (string, error) {
 		}
 	}
 	if latest == nil {
-		return s.headTree(ctx, l.head)
+		tree, err := s.headTree(ctx, l.head)
+		return record.State{Tree: tree}, err
 	}
-	l.newest = newest{Tree: latest.Tree, Ref: latest.Ref, Commit: latest.Commit, Pane: latest.Pane.ID}
-	return latest.Tree, nil
+	l.newest = record.Newest{Tree: latest.Tree, Disk: latest.Disk, Ref: latest.Ref, Commit: latest.Commit, Pane: latest.Pane.ID}
+	return record.State{Tree: latest.Tree, Disk: latest.Disk}, nil
 }
 
 func (s *Store) headTree(ctx context.Context, head git.Head) (string, error) {
@@ -116,9 +125,9 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 			Kind: KindStart, Pane: r.Pane, Turn: r.Turn, Agent: r.Agent,
 			Label: fmt.Sprintf("edits before turn %d", r.Turn),
 		}
-		late.Mark(ctx, s.repo, c, previous, l.made.Tree, r.LetGo)
+		late.Mark(ctx, s.repo, c, previous.Tree, l.made.Tree, r.LetGo)
 		at, uncertain := s.now().UTC(), c.Uncertain
-		if r.SaveStart && l.made.Tree != previous {
+		if r.SaveStart && !l.state().Same(previous) {
 			if err := s.record(ctx, l, c, nil); err != nil {
 				return err
 			}
@@ -237,15 +246,16 @@ func (s *Store) save(ctx context.Context, l *looked, r SaveRequest) (SaveResult,
 
 // unchanged tells whether there is nothing to save.
 func (s *Store) unchanged(ctx context.Context, l *looked, r SaveRequest) (bool, error) {
-	last := l.Last()
-	if last != nil && last.Kind == r.Kind && last.Turn == r.Turn && last.Tree == l.made.Tree {
+	last, now := l.Last(), l.state()
+	isNow := func(tree, disk string) bool { return now.Same(record.State{Tree: tree, Disk: disk}) }
+	if last != nil && last.Kind == r.Kind && last.Turn == r.Turn && isNow(last.Tree, last.Disk) {
 		return true, nil
 	}
 	if r.Base != nil {
-		return r.Base.Tree == l.made.Tree, nil
+		return isNow(r.Base.Tree, r.Base.Disk), nil
 	}
 	if last != nil {
-		return last.Tree == l.made.Tree, nil
+		return isNow(last.Tree, last.Disk), nil
 	}
 	head, err := s.headTree(ctx, l.head)
 	return head == l.made.Tree, err
@@ -276,8 +286,8 @@ func (s *Store) record(ctx context.Context, l *looked, c *Checkpoint, pinned []i
 		err := s.commit(ctx, l, c, parents, roles, pinned)
 		if err == nil {
 			l.Checkpoints = append(l.Checkpoints, *c)
-			l.newest = newest{Tree: c.Tree, Ref: c.Ref, Commit: c.Commit, Pane: c.Pane.ID}
-			s.writeNewest(l.newest)
+			l.newest = record.Newest{Tree: c.Tree, Disk: c.Disk, Ref: c.Ref, Commit: c.Commit, Pane: c.Pane.ID}
+			l.newest.Write(s.newestPath())
 			return nil
 		}
 		if !errors.Is(err, git.ErrRefMoved) {

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
-	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -177,50 +175,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	return fail.From(errors.Join(f(), s.repo.Discard(), lock.Unlock()))
 }
 
-// newest is the tree that the next start of a turn is compared with. It is a
-// cache beside the refs: when it is lost, the refs are searched.
-type newest struct {
-	Tree   string `json:"tree"`
-	Ref    string `json:"ref"` // the checkpoint that holds Tree; empty after a restore of paths
-	Commit string `json:"commit"`
-	Name   string `json:"name,omitempty"` // "the work tree after restoring 1"
-	Pane   string `json:"pane"`
-}
-
 func (s *Store) newestPath() string { return filepath.Join(s.dir, "newest.json") }
-
-func (s *Store) readNewest() (newest, bool) {
-	data, err := os.ReadFile(s.newestPath())
-	if err != nil {
-		return newest{}, false
-	}
-	return parseNewest(data)
-}
-
-// parseNewest reads newest.json. The file may have come with the repository, and
-// what it says is given to git.
-func parseNewest(data []byte) (newest, bool) {
-	var n newest
-	if json.Unmarshal(data, &n) != nil || !git.IsID(n.Tree) || n.Commit != "" && !git.IsID(n.Commit) {
-		return newest{}, false
-	}
-	if _, _, ok := record.ParseRef(n.Ref); n.Ref != "" && !ok {
-		return newest{}, false
-	}
-	return n, true
-}
-
-// writeNewest keeps n for the next time. Where that cannot be done the old one
-// goes: without any, the refs are searched.
-func (s *Store) writeNewest(n newest) {
-	data, err := json.Marshal(n)
-	if err == nil {
-		err = files.Replace(s.newestPath(), data)
-	}
-	if err != nil {
-		_ = os.Remove(s.newestPath())
-	}
-}
 
 // emptyTree is the id of the tree without entries.
 func (s *Store) emptyTree(ctx context.Context) (string, error) {

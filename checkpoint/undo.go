@@ -32,9 +32,9 @@ func (s *Store) Redo(ctx context.Context, r RestoreRequest) (RestoreResult, erro
 // step is one way along the turns of a pane.
 type step struct {
 	job
-	from   string // the tree on the other side of the turn than that of the target
-	expect string // the tree that the work tree must have: nothing was edited since
-	since  string // since what, for people
+	from   string       // the tree on the other side of the turn than that of the target
+	expect record.State // what the work tree must be: nothing was edited since
+	since  string       // since what, for people
 	turn   Checkpoint
 	more   bool
 }
@@ -92,7 +92,7 @@ func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest)
 	if err := plan.CheckPlace(st.turn, s.repo.Worktree, l.head, r.Here); err != nil {
 		return st.to, err
 	}
-	edited := l.made.Tree != st.expect
+	edited := !l.state().Same(st.expect)
 	switch {
 	case edited && !r.KeepEdits && !r.DiscardEdits:
 		return st.to, s.editedSince(ctx, l, st, r)
@@ -116,7 +116,8 @@ func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest)
 // editedSince says which files were changed since the step before, and by whose
 // turns where that can be told.
 func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRequest) error {
-	changes, err := s.repo.ChangedEntries(ctx, st.expect, l.made.Tree)
+	expected := plan.Target{Tree: st.expect.Tree, Bytes: bytesOf(st.expect.Disk), Name: "what it left"}
+	changes, err := s.planner.Changed(ctx, plan.From{Tree: l.made.Tree, Bytes: l.made.Bytes}, expected)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,9 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	}
 	turns := h.ChangedTurns()
 	// A turn that was saved at a pause and ended where it began left nothing.
-	leftNothing := func(c Checkpoint) bool { return c.State == "needs_input" && c.Base.Tree == h.made.Tree }
+	leftNothing := func(c Checkpoint) bool {
+		return c.State == "needs_input" && h.state().Same(record.State{Tree: c.Base.Tree, Disk: c.Base.Disk})
+	}
 	at := slices.IndexFunc(turns, func(c Checkpoint) bool { return !isUndone(c.Turn) && !leftNothing(c) })
 	if at < 0 {
 		return step{}, nothingToUndo(h, turns, "every turn that changed files is taken back already")
@@ -153,12 +156,16 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if c.Damaged != "" {
 		return step{}, fail.Broken(c.N, c.Damaged)
 	}
-	missing, err := s.repo.Missing(ctx, []string{c.Base.Tree})
+	baseBytes := bytesOf(c.Base.Disk)
+	missing, err := s.repo.Missing(ctx, strings.Fields(c.Base.Tree+" "+baseBytes.Tree))
 	if err != nil {
 		return step{}, err
 	}
-	if len(missing) > 0 {
+	if slices.Contains(missing, c.Base.Tree) {
 		return step{}, nothingToUndo(h, nil, fmt.Sprintf("base of turn %d was pruned", c.Turn))
+	}
+	if len(missing) > 0 {
+		baseBytes = plan.Bytes{}
 	}
 	left, err := s.leftOutAround(ctx, h.Held, c)
 	if err != nil {
@@ -168,10 +175,10 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: c, from: c.Tree, expect: c.Tree, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
+	st := step{turn: c, from: c.Tree, expect: record.State{Tree: c.Tree, Disk: c.Disk}, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: actionUndo, label: fmt.Sprintf("before undoing turn %d", c.Turn),
-		to:     plan.Target{Tree: c.Base.Tree, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
+		to:     plan.Target{Tree: c.Base.Tree, Bytes: baseBytes, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
 		undone: append(slices.Clone(h.Pane.Undone), record.Undone{Turn: c.Turn, N: c.N}),
 	}
 	return st, nil
@@ -248,7 +255,7 @@ func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: *c, from: c.Base.Tree, expect: last.Left, since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != record.LeftClosed}
+	st := step{turn: *c, from: c.Base.Tree, expect: record.ParseState(last.Left), since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != record.LeftClosed}
 	st.job = job{
 		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
 		undone: slices.Clone(h.Pane.Undone[:len(h.Pane.Undone)-1]),

@@ -23,12 +23,9 @@ type Content struct {
 	Uncertain []string // every path that changed after the agent was let go, where there are many
 	Named     []string // every path that the turn's tools named, where there are many
 
-	// Raw is a mirrored tree: the bytes that a file had on disk, where they are
-	// not those of its blob and CRLF does not tell them. Empty: there are none.
-	Raw string
-	// CRLF is a mirrored tree of empty blobs: files that had "\r\n" on disk
-	// wherever their blob has "\n". Empty: there are none.
-	CRLF string
+	// Bytes is a tree of mirrored trees, as snapshot.Result.Bytes: what files had on
+	// disk where that is not what their blobs have. Empty: there are none.
+	Bytes string
 
 	// LFS are the OIDs of Git LFS content that is kept for this checkpoint.
 	LFS []string
@@ -54,8 +51,7 @@ const (
 	nameLeftOut     = "left-out"
 	nameUncertain   = "uncertain"
 	nameNamed       = "named"
-	nameRaw         = "raw"
-	nameCRLF        = "crlf"
+	nameBytes       = "bytes"
 	nameOverwritten = "overwritten"
 	nameLFS         = "lfs"
 )
@@ -64,12 +60,11 @@ const (
 func (c *Content) Parts() []Part {
 	var parts []Part
 	for _, p := range append(c.parts(),
-		Part{Name: nameCRLF, Tree: c.CRLF},
+		Part{Name: nameBytes, Tree: c.Bytes},
 		Part{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
 		Part{Name: nameNamed, Data: encodePaths(c.Named)},
 		Part{Name: nameLFS, Data: encodeLFS(c.LFS)},
 		Part{Name: nameOverwritten, Tree: c.Overwritten},
-		Part{Name: nameRaw, Tree: c.Raw},
 		Part{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
 	) {
 		if len(p.Data) > 0 || p.Tree != "" || len(p.Blobs) > 0 {
@@ -95,10 +90,8 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.Named, err = decodePaths(data); return err })
 		case nameLFS:
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.LFS, err = DecodeLFS(data); return err })
-		case nameRaw:
-			c.Raw, err = treeOf(e)
-		case nameCRLF:
-			c.CRLF, err = treeOf(e)
+		case nameBytes:
+			c.Bytes, err = treeOf(e)
 		case nameOverwritten:
 			c.Overwritten, err = treeOf(e)
 		default:

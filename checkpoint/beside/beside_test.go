@@ -33,7 +33,7 @@ func stored(parts []Part) (entries []git.Entry, read func(id string) ([]byte, er
 func TestContentComesBack(t *testing.T) {
 	for name, c := range map[string]Content{
 		"nothing": {},
-		"trees":   {Raw: strings.Repeat("a", 40), CRLF: strings.Repeat("b", 40)},
+		"trees":   {Bytes: strings.Repeat("a", 40)},
 		"LFS":     {LFS: []string{strings.Repeat("a", 64), strings.Repeat("b", 64)}},
 		"left out": {LeftOut: []snapshot.LeftOut{
 			{Path: "a\tb\nc \xff", Reason: snapshot.Unreadable}, {Path: "big.bin", Reason: snapshot.TooLarge},
@@ -79,7 +79,7 @@ func TestMalformedIsSaid(t *testing.T) {
 		data  string
 	}{
 		"a list that is a tree":   {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeTree}},
-		"a mirror that is a blob": {entry: git.Entry{Path: nameRaw, Mode: git.ModeFile}},
+		"a mirror that is a blob": {entry: git.Entry{Path: nameBytes, Mode: git.ModeFile}},
 		"a record without end":    {entry: git.Entry{Path: nameLeftOut, Mode: git.ModeFile}, data: "too large\tx"},
 		"an empty path":           {entry: git.Entry{Path: nameNamed, Mode: git.ModeFile}, data: "a\x00\x00"},
 		"an OID that is a path":   {entry: git.Entry{Path: nameLFS, Mode: git.ModeFile}, data: "../../x\x00"},

@@ -10,7 +10,7 @@ import (
 // FuzzDecode reads every kind of entry, with content from anywhere. What is taken
 // comes back the same once it was written again.
 func FuzzDecode(f *testing.F) {
-	names := []string{nameLeftOut, nameUncertain, nameNamed, nameLFS, nameRaw, nameCRLF, nameOverwritten}
+	names := []string{nameLeftOut, nameUncertain, nameNamed, nameLFS, nameBytes, nameOverwritten}
 	names = append(names, nameModes, nameFolders, nameExclude, nameExcludes, nameIgnoreCase, nameIndex, nameIndexBlobs, "of a later version")
 	for _, name := range names {
 		for _, data := range []string{"", "\x00", "too large\tbig.bin\x00", "0600 a\x000700 d\x00", "a", "100644 " + hash('a') + " 0\ta\x00", hash('a') + hash('b')[:24] + "\n"} {

@@ -21,6 +21,16 @@ type Bytes struct {
 // mirrors are the entries of such a tree.
 func mirrors() []string { return []string{snapshot.BytesCRLF, snapshot.BytesRaw} }
 
+// Changed compares the work tree in l with to: the files whose blobs or modes
+// differ, and those with the same blob and other bytes on disk.
+func (s *Planner) Changed(ctx context.Context, l From, to Target) ([]git.Change, error) {
+	changes, err := s.Repo.ChangedEntries(ctx, l.Tree, to.Tree)
+	if err != nil {
+		return nil, AsDamaged(to, err)
+	}
+	return s.otherBytes(ctx, l, to, changes)
+}
+
 // otherBytes adds to changes the files that are the same in both trees and have
 // other bytes on disk.
 func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []git.Change) ([]git.Change, error) {
@@ -48,7 +58,7 @@ func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []g
 	var paths []string
 	for _, d := range differ {
 		_, path, ok := strings.Cut(d.Path, "/")
-		if ok && !known[path] {
+		if ok && !known[path] && (to.Own == nil || to.Own[path]) {
 			known[path] = true
 			paths = append(paths, path)
 		}
@@ -70,12 +80,17 @@ func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []g
 
 // setForms says of both sides of ops how their bytes on disk come from blobs.
 func (s *Planner) setForms(ctx context.Context, l From, to Target, filters git.Filters, ops []restore.Op) error {
+	meant, err := s.meant(ctx, to, ops)
+	if err != nil {
+		return err
+	}
 	for _, side := range []struct {
-		tree string
-		file func(*restore.Op) *restore.File
+		tree  string
+		file  func(*restore.Op) *restore.File
+		meant func(path, id string) bool // nil: always
 	}{
-		{l.Bytes, func(op *restore.Op) *restore.File { return &op.Old }},
-		{to.Bytes.Tree, func(op *restore.Op) *restore.File { return &op.New }},
+		{l.Bytes, func(op *restore.Op) *restore.File { return &op.Old }, nil},
+		{to.Bytes.Tree, func(op *restore.Op) *restore.File { return &op.New }, meant},
 	} {
 		var paths []string
 		for i := range ops {
@@ -91,16 +106,34 @@ func (s *Planner) setForms(ctx context.Context, l From, to Target, filters git.F
 		}
 		for i := range ops {
 			f := side.file(&ops[i])
+			if side.meant != nil && !side.meant(ops[i].Path, f.ID) {
+				continue
+			}
 			_, f.CRLF = found[snapshot.BytesCRLF+"/"+ops[i].Path]
 			f.Raw = found[snapshot.BytesRaw+"/"+ops[i].Path].ID
 		}
 	}
 	for i := range ops {
-		if old, want := &ops[i].Old, &ops[i].New; !to.Bytes.Known && old.ID == want.ID {
+		old, want := &ops[i].Old, &ops[i].New
+		if known := to.Bytes.Known && (meant == nil || meant(ops[i].Path, want.ID)); !known && old.ID == want.ID {
 			want.Raw, want.CRLF = old.Raw, old.CRLF
 		}
 	}
 	return s.setFiltered(ctx, filters, ops)
+}
+
+// meant tells of which files the target's Bytes speak: of those that are as in the
+// tree that they belong to, and not merged with others; nil: of all.
+func (s *Planner) meant(ctx context.Context, to Target, ops []restore.Op) (func(path, id string) bool, error) {
+	if to.Bytes.Tree == "" || to.Rules == "" || to.Rules == to.Tree {
+		return nil, nil
+	}
+	paths := make([]string, len(ops))
+	for i, op := range ops {
+		paths[i] = op.Path
+	}
+	then, err := s.Repo.LookUp(ctx, to.Rules, paths)
+	return func(path, id string) bool { return then[path].ID == id }, err
 }
 
 // setFiltered marks the files that a filter program stands before.

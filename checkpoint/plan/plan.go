@@ -22,11 +22,12 @@ import (
 
 // From is the work tree as it is now.
 type From struct {
-	Tree    string
-	Bytes   string             // as snapshot.Result.Bytes
-	LeftOut []snapshot.LeftOut // what its own tree could not hold
-	Head    git.Head
-	Disk    beside.Disk // what no tree can hold
+	Tree     string
+	Bytes    string             // as snapshot.Result.Bytes
+	Converts bool               // as snapshot.Result.Converts
+	LeftOut  []snapshot.LeftOut // what its own tree could not hold
+	Head     git.Head
+	Disk     beside.Disk // what no tree can hold
 }
 
 // Target is a tree to go to.
@@ -79,14 +80,11 @@ func reasonsOf(list []record.LeftOut) snapshot.Reasons {
 // Make compares the work tree in l with to, at paths (empty: everywhere). It
 // returns an error for what must not be done, and changes nothing.
 func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (*Plan, error) {
-	changes, err := s.Repo.ChangedEntries(ctx, l.Tree, to.Tree)
+	changes, err := s.Changed(ctx, l, to)
 	if err != nil {
-		return nil, AsDamaged(to, err)
-	}
-	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
 		return nil, err
 	}
-	if changes, err = s.otherBytes(ctx, l, to, changes); err != nil {
+	if err := s.checkMeant(ctx, l, to, paths, changes); err != nil {
 		return nil, err
 	}
 	if changes, err = s.addModes(ctx, l, to, changes); err != nil {
@@ -119,7 +117,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err != nil {
 		return nil, err
 	}
-	if err := s.dropDone(ctx, p); err != nil {
+	if err := s.dropDone(ctx, l, p); err != nil {
 		return nil, err
 	}
 	if err := s.checkWay(l, p); err != nil {
@@ -130,10 +128,10 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 }
 
 // dropDone fits p to what the work tree's own tree does not tell. Files that are
-// on disk as they should be, though git ignores them now, need nothing. Files that
-// the tree has but the disk has not (git was told to do without them) are not
-// expected there.
-func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
+// on disk as they should be, though git ignores them now or would make another blob
+// of them, need nothing. Files that the tree has but the disk has not (git was told
+// to do without them) are not expected there.
+func (s *Planner) dropDone(ctx context.Context, l From, p *Plan) error {
 	goes := p.goes()
 	var kept []restore.Op
 	for _, op := range p.Ops {
@@ -145,7 +143,8 @@ func (s *Planner) dropDone(ctx context.Context, p *Plan) error {
 			op.Old = restore.File{}
 		}
 		there := false
-		if op.Old.Absent() && !s.isOther(op.Path, goes) {
+		maybe := op.Old.Absent() && !s.isOther(op.Path, goes)
+		if maybe || !op.Old.Absent() && (l.Converts || op.Old.CRLF || op.Old.Raw != "") {
 			if there, err = p.Run.Holds(ctx, op.Path, op.New); err != nil {
 				return err
 			}

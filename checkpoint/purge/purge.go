@@ -34,7 +34,8 @@ type Purger struct {
 	Write func(ctx context.Context, c beside.Content) (commit string, err error)
 
 	trees map[string]without
-	gone  map[string]bool // ids of the files that were at the path
+	bytes map[string]without // trees of bytes on disk
+	gone  map[string]bool    // ids of the files that were at the path
 }
 
 // Result tells what was purged.
@@ -86,23 +87,31 @@ func (p *Purger) Plan(ctx context.Context, held *record.Held, trash []record.Tra
 // lookAt takes the path out of every tree that the refs hold or name.
 func (p *Purger) lookAt(ctx context.Context, held *record.Held, dropped []record.Checkpoint) error {
 	all := map[string]bool{}
+	var disks []string
 	for _, c := range slices.Concat(held.Checkpoints, dropped) {
 		all[c.Tree] = true
+		disks = append(disks, c.Disk)
 		if c.Base != nil {
 			all[c.Base.Tree] = true
+			disks = append(disks, c.Base.Disk)
 		}
 	}
 	for _, state := range held.Panes {
 		all[state.BaseTree], all[state.Restored] = true, true
+		disks = append(disks, state.BaseDisk)
 		for _, u := range state.Undone {
-			all[u.Left] = true
+			left := record.ParseState(u.Left)
+			all[left.Tree] = true
+			disks = append(disks, left.Disk)
 		}
 	}
 	delete(all, "")
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(id string) bool { return strings.Trim(id, "0123456789abcdef") != "" })
 	var err error
-	p.trees, err = removePath(ctx, p.Repo, ids, p.Path)
-	return err
+	if p.trees, err = removePath(ctx, p.Repo, ids, p.Path); err != nil {
+		return err
+	}
+	return p.lookAtBytes(ctx, disks)
 }
 
 // without is a tree without the path.
@@ -135,11 +144,11 @@ func (p *Purger) one(ctx context.Context, c *record.Checkpoint, res *Result) (st
 		res.Unknown = append(res.Unknown, *c)
 		return c.Commit, nil
 	}
-	n.Tree = p.without(c.Tree)
+	n.Tree, n.Disk = p.without(c.Tree), p.disk(c.Disk)
 	held := n.Tree != c.Tree
 	if c.Base != nil {
 		base := *c.Base
-		base.Tree = p.without(base.Tree)
+		base.Tree, base.Disk = p.without(base.Tree), p.disk(base.Disk)
 		var err error
 		if n.BaseCommit, err = p.base(ctx, *c, base.Tree, c.Base.Tree, c.BaseCommit); err != nil {
 			return "", err
@@ -185,20 +194,23 @@ func (p *Purger) beside(ctx context.Context, c record.Checkpoint, commit string,
 	if err != nil {
 		return content, false, fmt.Errorf("read what is kept beside checkpoint %d of pane %s: %w", c.N, c.Pane.ID, err)
 	}
-	for _, tree := range []*string{&content.Raw, &content.CRLF, &content.Overwritten} {
-		if *tree == "" {
+	for _, of := range []struct {
+		tree   *string
+		remove func(ctx context.Context, repo *git.Repo, trees []string, path string) (map[string]without, error)
+	}{{&content.Bytes, removeBytes}, {&content.Overwritten, removePath}} {
+		if *of.tree == "" {
 			continue
 		}
-		found, err := removePath(ctx, p.Repo, []string{*tree}, p.Path)
+		found, err := of.remove(ctx, p.Repo, []string{*of.tree}, p.Path)
 		if err != nil {
 			return content, false, err
 		}
-		w := found[*tree]
+		w := found[*of.tree]
 		for _, id := range w.gone {
 			p.gone[id] = true
 		}
 		purged = purged || len(w.gone) > 0
-		*tree = w.tree
+		*of.tree = w.tree
 	}
 	purged = p.withoutStaged(&content) || purged
 	if purged && !slices.ContainsFunc(content.LeftOut, func(l snapshot.LeftOut) bool { return l.Path == p.Path }) {
@@ -297,10 +309,10 @@ func (p *Purger) pane(ctx context.Context, state record.PaneState) ([]git.RefCha
 		return nil, nil
 	}
 	n := state
-	n.Restored, n.BaseTree = p.without(state.Restored), p.without(state.BaseTree)
+	n.Restored, n.BaseTree, n.BaseDisk = p.without(state.Restored), p.without(state.BaseTree), p.disk(state.BaseDisk)
 	n.Undone = slices.Clone(state.Undone)
 	for i := range n.Undone {
-		n.Undone[i].Left = p.without(n.Undone[i].Left)
+		n.Undone[i].Left = p.state(n.Undone[i].Left)
 	}
 	if state.BaseCommit != "" {
 		var err error

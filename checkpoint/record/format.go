@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -181,6 +182,12 @@ func (c *Checkpoint) fill(t *trailers.Set, ref git.Ref) error {
 	if err := checkIDs(ref, t, "Head", "Base-Head", "Base-Tree"); err != nil {
 		return err
 	}
+	for _, name := range []string{"Disk", "Base-Disk"} {
+		bytes, _ := BytesOf(t.Get(name))
+		if err := checkID(ref, name, bytes); err != nil {
+			return err
+		}
+	}
 	c.Kind = Kind(t.Get("Kind"))
 	if !slices.Contains([]Kind{KindTurn, KindStart, KindSafety, KindManual, KindConversation}, c.Kind) {
 		return fmt.Errorf("%w: kind %.40q is not known", trailers.ErrMalformed, c.Kind)
@@ -283,7 +290,7 @@ type PaneState struct {
 type Undone struct {
 	Turn int
 	N    int    // the checkpoint at the turn's end
-	Left string // the tree that taking it back left
+	Left string // the State that taking it back left
 }
 
 const maxNotSaved = 50
@@ -361,7 +368,9 @@ func (p *PaneState) fill(t *trailers.Set, ref git.Ref) error {
 	for _, f := range items {
 		u := Undone{Left: f[2]}
 		if u.Left != "-" {
-			if err := checkID(ref, "Undone", u.Left); err != nil {
+			left := ParseState(u.Left)
+			bytes, _ := BytesOf(left.Disk)
+			if err := errors.Join(checkID(ref, "Undone", left.Tree), checkID(ref, "Undone", bytes)); err != nil {
 				return err
 			}
 		}

@@ -153,6 +153,17 @@ func (h *Held) Holder(tree string) *Checkpoint {
 	return h.HolderOf(tree, "")
 }
 
+// HolderOfBytes gives the newest sound checkpoint of the pane whose files have the
+// bytes of state, whatever their modes are; it may be nil.
+func (h *Held) HolderOfBytes(state State) *Checkpoint {
+	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
+		if c := &h.Checkpoints[i]; c.Damaged == "" && state.Same(State{c.Tree, c.Disk}) {
+			return c
+		}
+	}
+	return nil
+}
+
 // HolderOf gives the newest sound checkpoint of the pane that is of the same files:
 // tree and digest (see Checkpoint.Disk; empty: any) are the same. It may be nil.
 func (h *Held) HolderOf(tree, disk string) *Checkpoint {
@@ -171,7 +182,7 @@ func (h *Held) ChangedTurns() []Checkpoint {
 	var out []Checkpoint
 	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
 		c := h.Checkpoints[i]
-		if c.Kind != KindTurn || c.Base == nil || c.Base.Tree == c.Tree {
+		if c.Kind != KindTurn || c.Base == nil || SameFiles(c.Base.Tree, c.Base.Disk, c.Tree, c.Disk) {
 			continue
 		}
 		if !slices.ContainsFunc(out, func(o Checkpoint) bool { return o.Turn == c.Turn }) {

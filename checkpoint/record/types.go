@@ -87,8 +87,8 @@ type Checkpoint struct {
 	LeftOut      []LeftOut
 	LeftOutCount int
 	// Disk is a digest of what was on disk and is in no tree of git: permission bits,
-	// empty folders, bytes. Two checkpoints with the same tree and digest are of the
-	// same files. Empty: not known.
+	// empty folders, bytes; see BytesOf. Two checkpoints with the same tree and digest
+	// are of the same files. Empty: not known.
 	Disk   string
 	Looked []string // what was looked for to be kept beside: beside.LookedModes and the like
 	Late   bool

@@ -2,7 +2,7 @@ package record
 
 import "slices"
 
-// LeftClosed stands for the tree of an undo that can no longer be redone: a turn
+// LeftClosed stands for the state of an undo that can no longer be redone: a turn
 // began since.
 const LeftClosed = "-"
 

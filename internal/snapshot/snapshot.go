@@ -67,6 +67,10 @@ type LeftOut struct {
 type Result struct {
 	Tree string
 
+	// Converts tells whether settings or attribute files may have git change the
+	// content of files on their way to the store, filter programs apart.
+	Converts bool
+
 	// Bytes is the tree of what the files had on disk where that is not what
 	// their blobs have; empty: all have. Its entry BytesRaw is a tree of files with
 	// other bytes; its entry BytesCRLF is the part of Tree of which every "\n" is

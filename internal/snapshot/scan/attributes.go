@@ -123,3 +123,9 @@ func (p *pass) guard(list []work) ([]work, error) {
 	}
 	return kept, nil
 }
+
+// converts tells whether git may change the content of files as it stores them,
+// by their line ends, their encoding or $Id$.
+func (p *pass) converts() bool {
+	return p.outside.autocrlf || p.mentioned("text", "crlf", "eol", "ident", encodingAttr)
+}

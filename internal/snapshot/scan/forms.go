@@ -224,6 +224,12 @@ type unread struct {
 // lies can bring about, is stored anew by the next Make. Make may run beside it.
 func (s *Scanner) ReadUnread(ctx context.Context) error {
 	for {
+		s.mu.Lock()
+		done := s.allRead
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
 		list := s.namesUnread(nil)
 		if len(list) == 0 {
 			return nil
@@ -292,6 +298,7 @@ func (s *Scanner) namesUnread(paths []string) []unread {
 			list = append(list, unread{join(n.path(), e.name), e.stat, e.id})
 		}
 	})
+	s.allRead = len(list) == 0
 	return list
 }
 

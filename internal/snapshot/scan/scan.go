@@ -38,6 +38,7 @@ type Scanner struct {
 	attributes  map[string]attributeText // by path
 	indexBroken bool
 	unsaved     bool
+	allRead     bool // no file is unread
 }
 
 var _ snapshot.Maker = (*Scanner)(nil)
@@ -130,7 +131,7 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		return snapshot.Result{}, err
 	}
 	s.table.tree, s.table.bytes = out.tree, out.bytes
-	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content, LFSStorage: p.outside.lfsStorage}
+	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, Converts: p.converts(), LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content, LFSStorage: p.outside.lfsStorage}
 	if p.outside.fileMode {
 		res.Modes = p.modes()
 	}
@@ -257,6 +258,7 @@ type outside struct {
 	content  snapshot.Rules
 	fileMode bool // core.fileMode
 
+	autocrlf   bool // core.autocrlf may have a say
 	filters    git.Filters
 	lfsStorage string // lfs.storage
 	attributes string // core.attributesFile; empty: where git looks by itself
@@ -287,6 +289,7 @@ func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
 	set := config.Map()
 	out.lfsStorage = set["lfs.storage"]
 	out.filters, out.fileMode = config.Filters(s.trusted), git.Bool(set, "core.filemode", true)
+	out.autocrlf = !slices.Contains([]string{"", "false"}, set["core.autocrlf"])
 	if at, named := set["core.attributesfile"]; named {
 		out.attributes = s.userPath(ctx, at, "core.attributesFile")
 	}

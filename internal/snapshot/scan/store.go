@@ -170,6 +170,7 @@ func (p *pass) takeKnown(list []work) ([]work, error) {
 		e := w.at.find(w.name)
 		w.at.take(e, e.idxMode, e.idxID)
 		w.at.reform(e, own[i].form(), oid{})
+		p.s.allRead = false
 		e.held = w.stat.size
 		p.settle(e, w.stat, p.began)
 	}
