@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,5 +146,42 @@ func TestB13LeftoversOfKilledRunsGo(t *testing.T) {
 	}
 	if !r.Exists(".git/objects/pack/tmp_pack_theirs") {
 		t.Error("what is not ours was removed")
+	}
+}
+
+// bytes is how large the object store is.
+func (r *room) bytes() int64 {
+	r.t.Helper()
+	var total int64
+	err := filepath.WalkDir(r.Path(".git/objects"), func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err == nil {
+			total += st.Size()
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return total
+}
+
+// randomText is text that does not get smaller.
+func randomText(seed, size int) string {
+	rng := rand.New(rand.NewPCG(uint64(seed), 1))
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return string(b)
+}
+
+func removeLoose(t *testing.T, r *room, id string) {
+	t.Helper()
+	if err := os.Remove(r.Path(".git/objects/" + id[:2] + "/" + id[2:])); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,9 +3,12 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/record"
+	"github.com/turnback/turnback/checkpoint/tidy"
 )
 
 // Tend does what can wait until nothing else is to be done in the work tree. It
@@ -23,10 +26,17 @@ func (s *Store) Tend(ctx context.Context) error {
 	if err == nil {
 		err = s.table.ReadUnread(ctx)
 	}
+	if err == nil {
+		err = s.tidier().Tidy(ctx)
+	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return fail.From(err)
+}
+
+func (s *Store) tidier() *tidy.Tidier {
+	return &tidy.Tidier{Repo: s.repo, Dir: filepath.Join(s.repo.CommonDir, "turnback"), Refs: record.Root, Now: s.now}
 }
 
 // tending is what Tend does right now, for others to cut short.

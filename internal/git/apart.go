@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,14 +26,46 @@ func newPen(r *Repo) *quarantine.Pen {
 	return &quarantine.Pen{Root: filepath.Join(r.CommonDir, "turnback", "quarantine"), Objects: filepath.Join(r.CommonDir, "objects"), IDLen: r.IDLen}
 }
 
-// runApart runs c, which writes objects, with the quarantine as the place for them.
-func (r *Repo) runApart(ctx context.Context, c call, w io.Writer) error {
+// ObjectsDir is the repository's object directory.
+func (r *Repo) ObjectsDir() string { return r.pen.Objects }
+
+// Pack has git make one pack of objects, and lets it in. It gives its path
+// without an ending. It holds up no save.
+func (r *Repo) Pack(ctx context.Context, ids []string) (string, error) {
+	c := *r
+	c.pen = newPen(r)
+	list := strings.NewReader(strings.Join(ids, "\n") + "\n")
+	err := c.pen.Within(func(dir string) error {
+		if err := os.MkdirAll(filepath.Join(dir, "pack"), 0o700); err != nil {
+			return err
+		}
+		packing := c.apart(dir, call{dir: r.Worktree, stdin: list, args: []string{
+			"pack-objects", "-q", "--delta-base-offset", "--threads=1", filepath.Join(dir, "pack", "pack"),
+		}})
+		packing.settings = nil // it will stay
+		return c.git.stream(ctx, packing, nil)
+	})
+	base := ""
+	if err == nil {
+		base, err = c.pen.Let()
+	}
+	if err := errors.Join(err, c.pen.Discard()); err != nil {
+		return "", fmt.Errorf("pack objects: %w", err)
+	}
+	return base, nil
+}
+
+// apart gives c an object directory apart.
+func (r *Repo) apart(dir string, c call) call {
+	c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternate(r.pen.Objects))
 	// What is in the quarantine need not outlast a loss of power.
 	c.settings = []string{"-c", "core.fsync=none", "-c", "pack.compression=1", "-c", "core.bigFileThreshold=" + streamedFrom}
-	return r.pen.Within(func(dir string) error {
-		c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternate(r.pen.Objects))
-		return r.git.stream(ctx, c, w)
-	})
+	return c
+}
+
+// runApart runs c, which writes objects, with a quarantine as the place for them.
+func (r *Repo) runApart(ctx context.Context, c call, w io.Writer) error {
+	return r.pen.Within(func(dir string) error { return r.git.stream(ctx, r.apart(dir, c), w) })
 }
 
 // alternate quotes path for a list of object directories.
@@ -69,23 +102,58 @@ func (r *Repo) Discard() error { return r.pen.Discard() }
 // already, be it one that nothing reaches: such objects are copied. It names
 // those that have gone meanwhile; they have to be stored again.
 func (r *Repo) Hold(ctx context.Context, ids []string) (gone []string, err error) {
-	apart, err := r.pen.Strangers(ids)
-	if err != nil || len(apart) == 0 {
+	strangers, err := r.pen.Strangers(ids)
+	if err != nil || len(strangers) == 0 {
 		return nil, err
 	}
-	objects, err := r.ReadObjects(ctx)
+	if err := os.MkdirAll(r.pen.Root, 0o700); err != nil {
+		return nil, fmt.Errorf("keep objects: %w", err)
+	}
+	spool, err := os.CreateTemp(r.pen.Root, "run-*.lock") // a name that is removed should this be killed
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("keep objects: %w", err)
 	}
-	for _, id := range apart {
-		err := objects.copyTo(id, r.pen)
-		if errors.Is(err, ErrMissingObject) {
-			gone = append(gone, id)
-			continue
+	defer func() { _ = errors.Join(spool.Close(), os.Remove(spool.Name())) }()
+	var objects *Objects
+	for _, id := range strangers {
+		if objects == nil {
+			if objects, err = r.ReadObjects(ctx); err != nil {
+				return nil, err
+			}
+		}
+		kind, size, err := copyInto(spool, objects, id)
+		switch {
+		case err == nil:
+			err = r.pen.Take(id, kind, size, spool)
+		case ctx.Err() != nil:
+		case errors.Is(err, ErrMissingObject):
+			gone, err = append(gone, id), nil
+		default: // it went while it was read, and git with it
+			_ = objects.Close()
+			objects = nil
+			gone, err = append(gone, id), nil
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("keep an object: %w", err), objects.Close())
 		}
 	}
+	if objects == nil {
+		return gone, nil
+	}
 	return gone, objects.Close()
+}
+
+// copyInto makes file hold the content of an object, ready to be read.
+func copyInto(file *os.File, objects *Objects, id string) (kind string, size int64, err error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", 0, err
+	}
+	if err := file.Truncate(0); err != nil {
+		return "", 0, err
+	}
+	if kind, size, err = objects.Copy(id, file); err != nil {
+		return "", 0, err
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return kind, size, err
 }

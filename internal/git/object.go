@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/git/pack"
-	"github.com/turnback/turnback/internal/git/quarantine"
 	"github.com/turnback/turnback/internal/xec"
 )
 
@@ -163,19 +162,6 @@ func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
 // in bytes; ErrMissingObject where there is none. The id may also be a name of
 // the object, like "<commit>:<path>".
 func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
-	return o.read(id, func(_ string, _ int64, content io.Reader) (int64, error) { return io.Copy(w, content) })
-}
-
-// copyTo keeps a copy of the object id in p.
-func (o *Objects) copyTo(id string, p *quarantine.Pen) error {
-	_, _, err := o.read(id, func(kind string, size int64, content io.Reader) (int64, error) {
-		return size, p.Take(id, kind, size, content)
-	})
-	return err
-}
-
-// read has use read the content of the object id and tell how many bytes it took.
-func (o *Objects) read(id string, use func(kind string, size int64, content io.Reader) (int64, error)) (string, int64, error) {
 	if strings.ContainsAny(id, "\n ") || id == "" {
 		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
 	}
@@ -206,7 +192,7 @@ func (o *Objects) read(id string, use func(kind string, size int64, content io.R
 	sum := hashFor(want)
 	fmt.Fprintf(sum, "%s %d\x00", f[1], size)
 	content := io.LimitReader(o.out, size)
-	n, err := use(f[1], size, io.TeeReader(content, sum))
+	n, err := io.Copy(io.MultiWriter(sum, w), content)
 	// Whatever went wrong, the next answer begins behind this object.
 	rest, drainErr := io.Copy(io.Discard, content)
 	if _, tailErr := o.out.Discard(1); err == nil {

@@ -165,6 +165,18 @@ func (p *Pen) Discard() error {
 	return p.close()
 }
 
+// Let flushes, and gives the path, without an ending, of the pack that was let
+// in last; empty: there was none.
+func (p *Pen) Let() (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.relied = nil
+	if err := p.flush(); err != nil || len(p.relied) == 0 {
+		return "", err
+	}
+	return strings.TrimSuffix(p.relied[len(p.relied)-1], ".keep"), nil
+}
+
 // Settle lets what was written in, for a git process that could ask for it. When
 // somebody writes right now, that is not the caller, who then waits for nothing.
 func (p *Pen) Settle() error {
@@ -204,7 +216,7 @@ func (p *Pen) flush() error {
 	}
 	now := time.Now()
 	for _, keep := range p.relied {
-		if err := os.Chtimes(keep, now, now); err != nil {
+		if err := os.Chtimes(keep, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) { // joined with others, which are kept
 			return fmt.Errorf("keep a pack: %w", err)
 		}
 	}
@@ -258,7 +270,7 @@ func (p *Pen) gatherLoose(prefix string) error {
 }
 
 func (p *Pen) gatherPacks(dir string) (whole []string, err error) {
-	list, err := filepath.Glob(globLiteral(dir) + "/pack-*.idx")
+	list, err := filepath.Glob(GlobLiteral(dir) + "/pack-*.idx")
 	if err != nil {
 		return nil, err
 	}
@@ -286,8 +298,8 @@ func (p *Pen) gatherPacks(dir string) (whole []string, err error) {
 	return whole, nil
 }
 
-// globLiteral quotes path for filepath.Glob.
-func globLiteral(path string) string {
+// GlobLiteral quotes path for filepath.Glob.
+func GlobLiteral(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
@@ -397,7 +409,7 @@ func (p *Pen) Strangers(ids []string) ([]string, error) {
 		return nil, nil
 	}
 	if p.dir != "" {
-		found, err := filepath.Glob(globLiteral(p.dir) + "/pack/pack-*.idx")
+		found, err := filepath.Glob(GlobLiteral(p.dir) + "/pack/pack-*.idx")
 		if err != nil {
 			return nil, err
 		}
@@ -438,7 +450,7 @@ func (p *Pen) withoutKept(list []string) []string {
 // Kept gives the paths, without an ending, of the packs in an object directory
 // that a ".keep" of ours keeps.
 func Kept(objects string) []string {
-	keeps, _ := filepath.Glob(globLiteral(objects) + "/pack/pack-*.keep")
+	keeps, _ := filepath.Glob(GlobLiteral(objects) + "/pack/pack-*.keep")
 	own := keeps[:0]
 	for _, keep := range keeps {
 		if data, err := os.ReadFile(keep); err == nil && string(data) == keepText {
