@@ -15,6 +15,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/tidy"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -69,7 +70,7 @@ type Store struct {
 	pointers lfs.Finder
 	gone     func(commonDir string) func(pane string) bool // may be nil
 	due      atomic.Bool                                   // a save found something past the limits
-	tending  tending
+	tending  tidy.Way
 
 	lastBeside writtenBeside // under the lock of the tree
 
@@ -164,7 +165,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	if err := s.checkThere(); err != nil {
 		return err
 	}
-	s.tending.makeWay()
+	s.tending.Clear()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fail.From(fmt.Errorf("make a folder in the git directory: %w", err))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/record"
@@ -17,7 +16,7 @@ import (
 // often: where nothing is due it costs a stat. An error says what is amiss, and
 // leaves everything as it was.
 func (s *Store) Tend(ctx context.Context) error {
-	ctx, end := s.tending.begin(ctx)
+	ctx, end := s.tending.Begin(ctx)
 	defer end()
 	_, err := s.Retain(ctx)
 	if err == nil {
@@ -37,28 +36,4 @@ func (s *Store) Tend(ctx context.Context) error {
 
 func (s *Store) tidier() *tidy.Tidier {
 	return &tidy.Tidier{Repo: s.repo, Dir: filepath.Join(s.repo.CommonDir, "turnback"), Refs: record.Root, Now: s.now}
-}
-
-// tending is what Tend does right now, for others to cut short.
-type tending struct {
-	mu   sync.Mutex
-	stop []context.CancelFunc
-}
-
-func (t *tending) begin(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stop = append(t.stop, cancel)
-	return ctx, cancel
-}
-
-// makeWay cuts short what Tend does.
-func (t *tending) makeWay() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, stop := range t.stop {
-		stop()
-	}
-	t.stop = nil
 }

@@ -57,7 +57,7 @@ func (r *Repo) Pack(ctx context.Context, ids []string) (string, error) {
 
 // apart gives c an object directory apart.
 func (r *Repo) apart(dir string, c call) call {
-	c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternate(r.pen.Objects))
+	c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quarantine.Listed(r.pen.Objects))
 	// What is in the quarantine need not outlast a loss of power.
 	c.settings = []string{"-c", "core.fsync=none", "-c", "pack.compression=1", "-c", "core.bigFileThreshold=" + streamedFrom}
 	return c
@@ -66,28 +66,6 @@ func (r *Repo) apart(dir string, c call) call {
 // runApart runs c, which writes objects, with a quarantine as the place for them.
 func (r *Repo) runApart(ctx context.Context, c call, w io.Writer) error {
 	return r.pen.Within(func(dir string) error { return r.git.stream(ctx, r.apart(dir, c), w) })
-}
-
-// alternate quotes path for a list of object directories.
-func alternate(path string) string {
-	if !strings.ContainsAny(path, "\":\\\n\t") && !strings.HasPrefix(path, "#") {
-		return path
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(path) {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ':
-			fmt.Fprintf(&b, "\\%03o", c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 // Flush lets everything that was written so far into the repository, as a pack

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/turnback/turnback/internal/git/quarantine"
 )
 
 // AllObjects lists every object of the store, reachable or not, with its type;
@@ -62,7 +64,7 @@ func (r *Repo) ForgetObjects(ctx context.Context, ids map[string]bool, since tim
 			return nil, fmt.Errorf("remove an object: %w", err)
 		}
 	}
-	packs, err := filepath.Glob(filepath.Join(globEscaped(store), "pack", "*.idx"))
+	packs, err := filepath.Glob(filepath.Join(quarantine.GlobLiteral(store), "pack", "*.idx"))
 	if err != nil {
 		return nil, err
 	}
@@ -109,18 +111,6 @@ func (r *Repo) renewGraph(ctx context.Context, info string) error {
 		return fmt.Errorf("write the graph of the commits: %w", err)
 	}
 	return nil
-}
-
-// globEscaped makes a pattern that matches path alone.
-func globEscaped(path string) string {
-	var b strings.Builder
-	for _, c := range []byte(path) {
-		if strings.IndexByte(`\*?[`, c) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // removeOlder removes a file that was not touched since then; git touches a loose
@@ -171,7 +161,7 @@ func (r *Repo) packWithout(ctx context.Context, store, base string, ids map[stri
 			return err
 		}
 	}
-	return removePack(store, base)
+	return quarantine.RemovePack(store, base)
 }
 
 // packAnew makes a pack of the listed objects, with what marks the old one.
@@ -196,18 +186,4 @@ func (r *Repo) packAnew(ctx context.Context, store, base, list string) error {
 		}
 	}
 	return errors.Join(os.Rename(from+".pack", to+".pack"), os.Rename(from+".idx", to+".idx"))
-}
-
-// removePack removes a pack, and what only sums up the packs that there are.
-func removePack(store, base string) error {
-	files := []string{filepath.Join(store, "pack", "multi-pack-index"), base + ".idx"}
-	for _, end := range []string{".pack", ".keep", ".promisor", ".rev", ".bitmap", ".mtimes"} {
-		files = append(files, base+end)
-	}
-	for _, file := range files {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

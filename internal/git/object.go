@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 	"strconv"
@@ -189,7 +186,7 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if len(id) == len(want) {
 		want = id // it was no name of the object
 	}
-	sum := hashFor(want)
+	sum := pack.NewHash(len(want) / 2)
 	fmt.Fprintf(sum, "%s %d\x00", f[1], size)
 	content := io.LimitReader(o.out, size)
 	n, err := io.Copy(io.MultiWriter(sum, w), content)
@@ -211,14 +208,6 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 
 // ErrCorruptObject says that the content of an object is not what its id says.
 var ErrCorruptObject = errors.New("object is corrupt")
-
-// hashFor gives the hash that ids as long as id are made with.
-func hashFor(id string) hash.Hash {
-	if len(id) == 2*sha256.Size {
-		return sha256.New()
-	}
-	return sha1.New()
-}
 
 // Close ends the reader.
 func (o *Objects) Close() error {

@@ -459,3 +459,39 @@ func Kept(objects string) []string {
 	}
 	return own
 }
+
+// RemovePack removes a pack, and what only sums up the packs that there are.
+func RemovePack(store, base string) error {
+	files := []string{filepath.Join(store, "pack", "multi-pack-index"), base + ".idx"}
+	for _, end := range []string{".pack", ".keep", ".promisor", ".rev", ".bitmap", ".mtimes"} {
+		files = append(files, base+end)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Listed quotes path for a list of object directories.
+func Listed(path string) string {
+	if !strings.ContainsAny(path, "\":\\\n\t") && !strings.HasPrefix(path, "#") {
+		return path
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(path) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ':
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
