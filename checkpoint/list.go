@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/kept"
 	"github.com/turnback/turnback/checkpoint/record"
 )
 
@@ -77,6 +78,20 @@ func (s *Store) LeftOutAll(ctx context.Context, c Checkpoint) ([]LeftOut, error)
 		return c.LeftOut, nil
 	}
 	return s.leftOutIn(ctx, c.N, c.Beside)
+}
+
+// Kept is a kind of what is kept beside a checkpoint; see package kept.
+type Kept = kept.Kind
+
+// Kept lists what is kept with a checkpoint beside its tree, but for what it left
+// out and the lists of a turn.
+func (s *Store) Kept(ctx context.Context, c Checkpoint) ([]Kept, error) {
+	content, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
+	if err != nil {
+		return nil, err
+	}
+	list, err := kept.List(ctx, s.repo, content)
+	return list, fail.From(err)
 }
 
 // leftOutIn reads the complete list that a commit keeps beside checkpoint n.

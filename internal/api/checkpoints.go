@@ -83,10 +83,34 @@ type ShowCheckpointParams struct {
 type ShowCheckpointResult struct {
 	Checkpoint Checkpoint `json:"checkpoint"`
 	LeftOutAll []LeftOut  `json:"left_out_all"`
+	Kept       []Kept     `json:"kept"`      // what is kept beside the tree
+	Uncertain  []KeptItem `json:"uncertain"` // files that changed after the agent was let go and before they were saved
+	With       []TurnID   `json:"with"`      // turns of other panes that were open at the same time
+	Named      []KeptItem `json:"named"`     // files that the turn's own tools named, where there were others
 	Transcript string     `json:"transcript,omitempty"`
 	// Interrupted is as in ListCheckpointsResult.
 	Interrupted string `json:"interrupted,omitempty"`
 	Untrusted   bool   `json:"untrusted"`
+}
+
+// Kept is one kind of what is kept beside the tree of a checkpoint.
+type Kept struct {
+	What  string     `json:"what"` // raw, crlf, modes, folders, rules, index, lfs, overwritten
+	Count int        `json:"count"`
+	Items []KeptItem `json:"items"` // the first 1,000
+}
+
+// KeptItem is one of it.
+type KeptItem struct {
+	Path       string `json:"path"`                  // relative to the root; of rules the file's name, of lfs the OID
+	PathBase64 string `json:"path_base64,omitempty"` // set when Path is not UTF-8
+	Detail     string `json:"detail,omitempty"`      // permission bits, say
+}
+
+// TurnID names a turn of a pane.
+type TurnID struct {
+	Pane string `json:"pane"`
+	Turn int    `json:"turn"`
 }
 
 // CheckpointDiffParams are the parameters of checkpoint-diff. With neither N

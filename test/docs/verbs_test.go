@@ -179,6 +179,7 @@ func TestSharedObjectsAreTold(t *testing.T) {
 		"### File of a diff":         {api.FileDiff{}},
 		"### Restore":                {api.RestoreResult{}},
 		"### list-checkpoints":       {api.NotSaved{}},
+		"### show-checkpoint":        {api.Kept{}, api.KeptItem{}, api.TurnID{}},
 		"### drop-checkpoints":       {api.DroppedCheckpoint{}},
 		"### checkpoint-stats":       {api.PaneStats{}},
 		"### purge-checkpoints":      {api.PurgedCheckpoint{}, api.StillReachable{}},

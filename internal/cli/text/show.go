@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -32,6 +33,7 @@ func (f Format) Show(w io.Writer, r api.ShowCheckpointResult) error {
 		{"transcript:", dash(screen.Line(r.Transcript))},
 		{"left out:", strconv.Itoa(max(c.LeftOutCount, len(r.LeftOutAll)))},
 	}
+	rows = append(rows, f.keptRows(r)...)
 	if c.Damaged != "" {
 		rows = append(rows, []string{"damaged:", screen.Line(c.Damaged)})
 	}
@@ -40,6 +42,50 @@ func (f Format) Show(w io.Writer, r api.ShowCheckpointResult) error {
 		l.addf("  %s (%s)", f.rawName(p.Path, p.PathBase64), screen.Line(p.Reason))
 	}
 	return l.writeTo(w)
+}
+
+// keptRows tell of what is kept beside the tree, and of other panes' turns.
+func (f Format) keptRows(r api.ShowCheckpointResult) [][]string {
+	var rows [][]string
+	words := map[string]string{
+		"raw": "raw bytes:", "crlf": "CRLF:", "modes": "permissions:", "folders": "empty folders:", "rules": "ignore rules:",
+		"index": "staged:", "lfs": "LFS content:", "overwritten": "written over:",
+	}
+	for _, k := range r.Kept {
+		rows = append(rows, []string{cmp.Or(words[k.What], screen.Line(k.What)+":"), f.keptItems(k.Count, k.Items)})
+	}
+	if r.Checkpoint.Late {
+		rows = append(rows, []string{"late:", "saved after the agent was let go"})
+	}
+	if len(r.Uncertain) > 0 {
+		rows = append(rows, []string{"uncertain:", f.keptItems(len(r.Uncertain), r.Uncertain)})
+	}
+	var with []string
+	for _, t := range r.With {
+		with = append(with, fmt.Sprintf("turn %d of pane %s", t.Turn, f.Name(t.Pane)))
+	}
+	if len(with) > 0 {
+		rows = append(rows, []string{"at the same time:", nameList(with, len(with))}, []string{"named by tools:", f.keptItems(len(r.Named), r.Named)})
+	}
+	return rows
+}
+
+func (f Format) keptItems(total int, items []api.KeptItem) string {
+	names := make([]string, 0, len(items))
+	for _, i := range items {
+		name := f.rawName(i.Path, i.PathBase64)
+		switch {
+		case i.Path == "":
+			name = screen.Line(i.Detail)
+		case i.Detail != "":
+			name += " (" + screen.Line(i.Detail) + ")"
+		}
+		names = append(names, name)
+	}
+	if total == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d: %s", total, nameList(names, total))
 }
 
 func (f Format) base(b *api.Base) string {

@@ -408,3 +408,30 @@ secret.env is on the disk: the next checkpoint has it again, unless git ignores 
 1 object could not be removed: written again meanwhile, or in an alternate.
 `, func(w *strings.Builder) error { return format().Purged(w, r) })
 }
+
+func TestShowTellsWhatIsKeptBeside(t *testing.T) {
+	item := func(path, detail string) api.KeptItem { return api.KeptItem{Path: path, Detail: detail} }
+	r := api.ShowCheckpointResult{
+		Checkpoint: api.Checkpoint{N: 2, Pane: "00d333ce", Session: "api", At: today(14, 0, 0), Late: true},
+		Kept: []api.Kept{
+			{What: "raw", Count: 1, Items: []api.KeptItem{{Path: "a\ufffd", PathBase64: "Yf8="}}},
+			{What: "modes", Count: 2, Items: []api.KeptItem{item("", "usually 0600, 0700 and 0700 for folders"), item("key", "0400")}},
+			{What: "crlf", Count: 30, Items: []api.KeptItem{item("w.txt", "")}},
+			{What: "later", Count: 1, Items: []api.KeptItem{item("x", "")}},
+		},
+		Uncertain: []api.KeptItem{item("b", "")}, With: []api.TurnID{{Pane: "11112222", Turn: 3}},
+	}
+	var b strings.Builder
+	if err := format().Show(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nraw bytes:         1: \"a\\377\"\n", "\npermissions:       2: usually 0600, 0700 and 0700 for folders, key (0400)\n",
+		"\nCRLF:              30: w.txt and 29 more\n", "\nlater:             1: x\n", "\nlate:              saved after the agent was let go\n",
+		"\nuncertain:         1: b\n", "\nat the same time:  turn 3 of pane 11112222\n", "\nnamed by tools:    0\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}

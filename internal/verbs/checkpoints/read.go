@@ -101,11 +101,56 @@ func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api
 	if err != nil {
 		return api.ShowCheckpointResult{}, err
 	}
-	left, err := f.store.LeftOutAll(ctx, cp)
-	return api.ShowCheckpointResult{
-		Checkpoint: wire.Checkpoint(cp), LeftOutAll: wire.LeftOut(left), Transcript: cp.Transcript,
+	out := api.ShowCheckpointResult{
+		Checkpoint: wire.Checkpoint(cp), Kept: []api.Kept{}, With: []api.TurnID{}, Transcript: cp.Transcript,
 		Interrupted: interruptedNote(f.store), Untrusted: true,
-	}, err
+	}
+	for _, id := range cp.With {
+		out.With = append(out.With, api.TurnID(id))
+	}
+	return out, c.showKept(ctx, f.store, cp, &out)
+}
+
+// showKept fills in what is kept beside a checkpoint.
+func (c *checkpoints) showKept(ctx context.Context, store *checkpoint.Store, cp checkpoint.Checkpoint, out *api.ShowCheckpointResult) error {
+	left, err := store.LeftOutAll(ctx, cp)
+	if err != nil {
+		return err
+	}
+	uncertain, err := store.UncertainAll(ctx, cp)
+	if err != nil {
+		return err
+	}
+	named, err := store.NamedAll(ctx, cp)
+	if err != nil {
+		return err
+	}
+	kept, err := store.Kept(ctx, cp)
+	if err != nil {
+		return err
+	}
+	out.LeftOutAll, out.Uncertain, out.Named = wire.LeftOut(left), keptPaths(uncertain), keptPaths(named)
+	for _, k := range kept {
+		one := api.Kept{What: k.What, Count: len(k.Items), Items: []api.KeptItem{}}
+		for _, i := range k.Items[:min(maxKept, len(k.Items))] {
+			path, raw := wire.Path(i.Path)
+			one.Items = append(one.Items, api.KeptItem{Path: path, PathBase64: raw, Detail: i.Detail})
+		}
+		out.Kept = append(out.Kept, one)
+	}
+	return nil
+}
+
+// maxKept is how many of a kind of what is kept are named.
+const maxKept = 1000
+
+func keptPaths(paths []string) []api.KeptItem {
+	out := []api.KeptItem{}
+	for _, p := range paths {
+		path, raw := wire.Path(p)
+		out = append(out, api.KeptItem{Path: path, PathBase64: raw})
+	}
+	return out
 }
 
 func (c *checkpoints) diff(ctx context.Context, p api.CheckpointDiffParams) (api.CheckpointDiffResult, error) {
