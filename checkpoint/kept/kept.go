@@ -4,6 +4,7 @@ package kept
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/internal/git"
@@ -12,7 +13,7 @@ import (
 
 // Kind is one kind of what is kept.
 type Kind struct {
-	What  string // raw, crlf, modes, folders, rules, index, lfs, overwritten: the entry as docs/format.md names it
+	What  string // raw, crlf, modes, folders, rules, index, lfs, overwritten: as docs/format.md names it
 	Items []Item
 }
 
@@ -30,26 +31,43 @@ func List(ctx context.Context, repo *git.Repo, c beside.Content) ([]Kind, error)
 			kinds = append(kinds, Kind{What: what, Items: items})
 		}
 	}
-	for _, t := range []struct{ what, tree string }{{"raw", c.Raw}, {"crlf", c.CRLF}, {"overwritten", c.Overwritten}} {
-		if t.tree == "" {
-			continue
-		}
-		entries, err := repo.TreeEntries(ctx, t.tree)
-		if err != nil {
-			return nil, err
-		}
-		var items []Item
-		for _, e := range entries {
-			items = append(items, Item{Path: e.Path})
-		}
-		add(t.what, items)
+	bytes, err := below(ctx, repo, c.Bytes)
+	if err != nil {
+		return nil, err
 	}
+	for _, form := range []string{snapshot.BytesRaw, snapshot.BytesCRLF} {
+		add(form, in(bytes, form+"/"))
+	}
+	overwritten, err := below(ctx, repo, c.Overwritten)
+	if err != nil {
+		return nil, err
+	}
+	add("overwritten", in(overwritten, ""))
 	add("modes", modes(c.Modes))
 	add("folders", named(c.Folders))
 	add("rules", rules(c.Rules))
 	add("index", index(c.Index))
 	add("lfs", named(c.LFS))
 	return kinds, nil
+}
+
+// below are the entries of a tree; none where it is empty.
+func below(ctx context.Context, repo *git.Repo, tree string) ([]git.Entry, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	return repo.TreeEntries(ctx, tree)
+}
+
+// in gives the files below a folder.
+func in(entries []git.Entry, folder string) []Item {
+	var items []Item
+	for _, e := range entries {
+		if path, ok := strings.CutPrefix(e.Path, folder); ok {
+			items = append(items, Item{Path: path})
+		}
+	}
+	return items
 }
 
 func named(list []string) []Item {
