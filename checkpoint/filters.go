@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/internal/git"
 )
 
@@ -62,6 +63,13 @@ func (s *Store) TrustFilters(ctx context.Context, shown []Driver) error {
 		}
 	}
 	return fail.From(s.trust.Set(s.repo.CommonDir, shown))
+}
+
+// SweepLFS lets go of kept LFS content that no checkpoint of the repository needs
+// any more. It returns the bytes that were freed.
+func (s *Store) SweepLFS(ctx context.Context) (int64, error) {
+	freed, err := lfs.LetGo(ctx, s.repo, s.now())
+	return freed, fail.From(err)
 }
 
 // Distrust takes back all that was trusted in this repository; it tells whether

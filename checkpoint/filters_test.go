@@ -100,3 +100,163 @@ func TestTrustIsForWhatWasShown(t *testing.T) {
 		t.Errorf("after trust was taken back: %+v, %v", filters, err)
 	}
 }
+
+// TestFilteredContentComesBack goes there and back through a filter.
+func TestFilteredContentComesBack(t *testing.T) {
+	r := newFiltered(t, rot13, rot13)
+	one := r.take("one", func() { r.Write("a.sec", "one\n"); r.Write("d/new.sec", "new\n"); r.Write("b", "one\n") })
+	then := r.Tree()
+	r.take("two", func() { r.Write("a.sec", "two\n"); r.Remove("d/new.sec"); r.Write("other.sec", "other\n") })
+	now := r.Tree()
+	res := r.restore(one.N)
+	if diff := cmp.Diff(then, r.Tree()); diff != "" {
+		t.Errorf("restored (- then, + now):\n%s", diff)
+	}
+	if len(res.Notes) > 0 {
+		t.Errorf("the restore says %q", res.Notes)
+	}
+	r.restore(res.Safety.N)
+	if diff := cmp.Diff(now, r.Tree()); diff != "" {
+		t.Errorf("and back (- before, + now):\n%s", diff)
+	}
+}
+
+// TestFilterThatNeverGivesTheSame encrypts with salt: the stored form differs
+// each time.
+func TestFilterThatNeverGivesTheSame(t *testing.T) {
+	salt := "head -c 8 /dev/urandom | od -An -tx1 | tr -d ' '; " + rot13
+	r := newFiltered(t, salt, "tail -n +2 | "+rot13)
+	one := r.take("one", func() { r.Write("a.sec", "one\n") })
+	r.take("two", func() { r.Write("a.sec", "two\n") })
+	res := r.restore(one.N)
+	if got := r.Read("a.sec"); got != "one\n" {
+		t.Fatalf("restored is %q", got)
+	}
+	r.restore(res.Safety.N)
+	if got := r.Read("a.sec"); got != "two\n" {
+		t.Errorf("and back is %q", got)
+	}
+}
+
+// TestContentMissingRefusesFirst takes away what gives the content.
+func TestContentMissingRefusesFirst(t *testing.T) {
+	for name, breakIt := range map[string]func(r *room){
+		"the smudge fails":         func(r *room) { r.Git("config", "--global", "filter.sec.smudge", "false") },
+		"the driver is gone":       func(r *room) { r.Git("config", "--global", "--remove-section", "filter.sec") },
+		"the driver may not run":   func(r *room) { r.Git("config", "filter.sec.smudge", "cat") },
+		"the attribute has gone":   func(r *room) { r.Write(".gitattributes", "# nothing\n") },
+		"the smudge fails in the ": func(r *room) { r.Git("config", "--global", "filter.sec.smudge", "cat; exit 1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newFiltered(t, rot13, rot13)
+			one := r.take("one", func() { r.Write("a.sec", "one\n"); r.Write("b", "one\n") })
+			r.take("two", func() { r.Remove("a.sec"); r.Write("b", "two\n") })
+			breakIt(r)
+			before, files := r.Fingerprint(), r.Tree()
+			request := r.request(one.N, "a.sec", "b")
+			_, err := r.store.Restore(t.Context(), request)
+			if e := wantCode(t, err, checkpoint.ContentMissing); !cmp.Equal(e.Paths, []string{"a.sec"}) || e.Detail == "" {
+				t.Errorf("named are %q, and %q", e.Paths, e.Detail)
+			}
+			if diff := cmp.Diff(files, r.Tree()); diff != "" {
+				t.Errorf("a refusal changed files:\n%s", diff)
+			}
+			if diff := cmp.Diff(before, r.Fingerprint()); diff != "" {
+				t.Errorf("a refusal changed the repository:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFilterIsThatOfTheCheckpoint restores a checkpoint in which another filter
+// stood before a file.
+func TestFilterIsThatOfTheCheckpoint(t *testing.T) {
+	r := newFiltered(t, rot13, rot13)
+	r.Git("config", "--global", "filter.up.clean", "tr a-z A-Z")
+	r.Git("config", "--global", "filter.up.smudge", "tr A-Z a-z")
+	one := r.take("one", func() { r.Write("a.sec", "one\n") })
+	then := r.Tree()
+	r.take("two", func() { r.Write(".gitattributes", "*.sec filter=up\n"); r.Write("a.sec", "two\n") })
+	now := r.Tree()
+	res := r.restore(one.N)
+	if diff := cmp.Diff(then, r.Tree()); diff != "" {
+		t.Errorf("restored (- then, + now):\n%s", diff)
+	}
+	r.restore(res.Safety.N)
+	if diff := cmp.Diff(now, r.Tree()); diff != "" {
+		t.Errorf("and back (- before, + now):\n%s", diff)
+	}
+}
+
+// TestB56CipherTextOnDiskComesBack has the stored form on disk, where the key to
+// it is not there; also in a linked work tree.
+func TestB56CipherTextOnDiskComesBack(t *testing.T) {
+	r := newFiltered(t, rot13, rot13)
+	r.Git("config", "--global", "filter.sec.required", "true")
+	r.Git("config", "--global", "filter.sec.clean", "exit 1")
+	r.Git("config", "--global", "filter.sec.smudge", "exit 1")
+	cipher := r.Git("cat-file", "blob", "HEAD:a.sec") + "\n"
+	r.Write("a.sec", cipher)
+	one := r.take("one", func() { r.Write("b", "one\n") })
+	r.Write("a.sec", "clear text\n")
+	r.begin()
+	if c := r.end("clear text"); c != nil {
+		if got := r.Git("cat-file", "blob", c.Tree+":a.sec"); got+"\n" != cipher {
+			t.Errorf("the clear text is stored: %q", got)
+		}
+	}
+	r.Remove("a.sec")
+	r.restore(one.N)
+	if got := r.Read("a.sec"); got != cipher {
+		t.Errorf("the cipher text came back as %q", got)
+	}
+	linked := gittest.At(t, r.Home, filepath.Join(filepath.Dir(r.Root), "linked"))
+	r.Git("worktree", "add", "--quiet", "--no-checkout", "-b", "linked", linked.Root)
+	linked.Git("read-tree", "HEAD")
+	request := r.request(one.N)
+	request.Here = true
+	if _, err := open(t, linked, nil).Restore(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if got := linked.Read("a.sec"); got != cipher {
+		t.Errorf("in a linked work tree the cipher text came back as %q", got)
+	}
+}
+
+// TestKilledRestoreThroughAFilter finishes both ways what was stopped at each step.
+func TestKilledRestoreThroughAFilter(t *testing.T) {
+	for step := 1; step < 9; step += 2 {
+		for _, abort := range []bool{false, true} {
+			r := newFiltered(t, rot13, rot13)
+			one := r.take("one", func() { r.Write("a.sec", "one\n"); r.Write("new.sec", "new\n") })
+			then := r.Tree()
+			r.take("two", func() {
+				r.Write("a.sec", "two\n")
+				r.Remove("new.sec")
+				r.Write(".gitattributes", "*.sec filter=sec # more\n")
+			})
+			now := r.Tree()
+			request := r.request(one.N)
+			n := 0
+			request.Step = func(string) error {
+				if n++; n == step {
+					return checkpoint.ErrStopped
+				}
+				return nil
+			}
+			if _, err := r.store.Restore(t.Context(), request); err == nil {
+				t.Fatalf("step %d: the restore was not stopped", step)
+			}
+			if _, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{Abort: abort}); err != nil {
+				t.Fatalf("step %d, abort %t: %v", step, abort, err)
+			}
+			want := then
+			if abort {
+				want = now
+			}
+			if diff := cmp.Diff(want, r.Tree()); diff != "" {
+				t.Errorf("step %d, abort %t (- want, + got):\n%s", step, abort, diff)
+			}
+		}
+	}
+}

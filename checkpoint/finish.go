@@ -3,9 +3,11 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/restore"
 )
 
@@ -51,6 +53,12 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 		return res, err
 	}
 	defer done()
+	made, err := s.madeAgain(ctx, run, j)
+	if err != nil {
+		return res, err
+	}
+	defer made()
+	looking.Filtered = run.Filtered
 	strange, err := run.CleanUp(ctx, j.Ops)
 	if err != nil {
 		return res, err
@@ -93,4 +101,21 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	err = s.settle(ctx, &res, l.made, j, looking)
 	return res, err
+}
+
+// madeAgain makes the content behind filters that the run of j needs, whichever
+// way it goes.
+func (s *Store) madeAgain(ctx context.Context, run *restore.Run, j restore.Journal) (func(), error) {
+	if !slices.ContainsFunc(j.Ops, func(op restore.Op) bool { return op.Old.Filtered || op.New.Filtered }) {
+		return func() {}, nil
+	}
+	h, err := record.Read(ctx, s.repo, j.Pane)
+	if err != nil {
+		return nil, err
+	}
+	safety, err := h.Sound(j.Safety)
+	if err != nil {
+		return nil, err
+	}
+	return s.content.For(ctx, run, safety.Tree, j.Ops, true)
 }

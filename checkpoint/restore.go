@@ -238,6 +238,11 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	for _, op := range p.Ops {
 		res.count(op)
 	}
+	done, err := s.content.For(ctx, p.Run, l.made.Tree, p.Ops, false)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if j.request.DryRun {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (s *Store) look(ctx context.Context, pane string, include []string, progres
 	if err != nil {
 		return l, err
 	}
-	l.lfs, err = s.keepLFS(ctx, l)
+	l.lfs, err = s.pointers.KeepNew(ctx, l.made.LFSStorage, l.head.Tree, l.made.Tree)
 	return l, err
 }
 

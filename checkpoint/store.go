@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/filtered"
 	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/tidy"
@@ -68,6 +69,7 @@ type Store struct {
 	trust   TrustBook // may be nil
 
 	pointers lfs.Finder
+	content  filtered.Maker
 	gone     func(commonDir string) func(pane string) bool // may be nil
 	due      atomic.Bool                                   // a save found something past the limits
 	tending  tidy.Way
@@ -104,6 +106,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.now = time.Now
 	}
 	s.trust, s.pointers.Repo = o.Trust, repo
+	s.content = filtered.Maker{Repo: repo, Dir: s.dir, Trusted: s.trusted}
 	s.table = scan.New(scan.Options{
 		Repo: repo, Dir: s.dir, Now: s.now, Env: func(name string) string { return envOf(o.Env, name) }, Trusted: s.trusted,
 	})
@@ -173,7 +176,19 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 	if err != nil {
 		return fail.From(fmt.Errorf("lock the work tree: %w", err))
 	}
+	s.removeLeftovers()
 	return fail.From(errors.Join(f(), s.repo.Discard(), lock.Unlock()))
+}
+
+// removeLeftovers removes folders in which a process that was killed laid out
+// files for git or for a restore. The lock is held, so nobody uses them.
+func (s *Store) removeLeftovers() {
+	list, _ := os.ReadDir(s.dir)
+	for _, d := range list {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), filtered.Prefix) || strings.HasPrefix(d.Name(), git.LaidOut)) {
+			_ = os.RemoveAll(filepath.Join(s.dir, d.Name()))
+		}
+	}
 }
 
 func (s *Store) newestPath() string { return filepath.Join(s.dir, "newest.json") }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/checkpoint/tidy"
 )
@@ -20,7 +21,7 @@ func (s *Store) Tend(ctx context.Context) error {
 	defer end()
 	_, err := s.Retain(ctx)
 	if err == nil {
-		err = s.sweepLFSNowAndThen(ctx)
+		err = lfs.LetGoNowAndThen(ctx, s.repo, s.now())
 	}
 	if err == nil {
 		err = s.table.ReadUnread(ctx)

@@ -31,6 +31,8 @@ type Source struct {
 type Wanted struct {
 	Path string
 	ID   string // its blob: the stored form
+	// Root is the folder whose attribute files count; empty: the work tree.
+	Root string
 	// Disk says that the file stands on disk now, in that form: its content is
 	// taken from there, once the stored form was seen to give some back.
 	Disk bool
@@ -39,14 +41,15 @@ type Wanted struct {
 // Stage is content that was made. It is for one goroutine.
 type Stage struct {
 	dir   string
-	files map[Wanted]string // Disk is false in the keys
+	files map[content]string
 }
 
-// Make makes the content of list; of the files that Disk says nothing of by the
-// attribute files of root (empty: the work tree). What cannot be had is a
-// ContentMissing error.
-func (s *Source) Make(ctx context.Context, root string, list []Wanted) (*Stage, error) {
-	st := &Stage{files: map[Wanted]string{}}
+// content is that of a stored form as one file.
+type content struct{ path, id string }
+
+// Make makes the content of list. What cannot be had is a ContentMissing error.
+func (s *Source) Make(ctx context.Context, list []Wanted) (*Stage, error) {
+	st := &Stage{files: map[content]string{}}
 	if len(list) == 0 {
 		return st, nil
 	}
@@ -54,7 +57,7 @@ func (s *Source) Make(ctx context.Context, root string, list []Wanted) (*Stage, 
 	if st.dir, err = os.MkdirTemp(s.Dir, Prefix); err != nil {
 		return nil, fmt.Errorf("make room for content behind filters: %w", err)
 	}
-	if err := s.fill(ctx, st, root, list); err != nil {
+	if err := s.fill(ctx, st, list); err != nil {
 		st.Remove()
 		return nil, err
 	}
@@ -65,20 +68,8 @@ func (s *Source) Make(ctx context.Context, root string, list []Wanted) (*Stage, 
 // killed is of no use.
 const Prefix = "content-"
 
-func (s *Source) fill(ctx context.Context, st *Stage, root string, list []Wanted) error {
-	var here, there []string
-	for _, w := range list {
-		if w.Disk {
-			here = append(here, w.Path)
-		} else {
-			there = append(there, w.Path)
-		}
-	}
-	names, err := s.Repo.FiltersOf(ctx, "", here)
-	if err != nil {
-		return err
-	}
-	target, err := s.Repo.FiltersOf(ctx, root, there)
+func (s *Source) fill(ctx context.Context, st *Stage, list []Wanted) error {
+	names, err := s.filtersOf(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -88,21 +79,37 @@ func (s *Source) fill(ctx context.Context, st *Stage, root string, list []Wanted
 	}
 	for i, w := range list {
 		to := filepath.Join(st.dir, strconv.Itoa(i))
-		if w.Disk {
-			err = s.one(ctx, objects, "", names[w.Path], w, to)
-		} else {
-			err = s.one(ctx, objects, root, target[w.Path], w, to)
-		}
-		if err != nil {
+		if err = s.one(ctx, objects, names[w], w, to); err != nil {
 			break
 		}
-		st.files[Wanted{Path: w.Path, ID: w.ID}] = to
+		st.files[content{w.Path, w.ID}] = to
 	}
 	return errors.Join(err, objects.Close())
 }
 
+// filtersOf tells which filter each of list names.
+func (s *Source) filtersOf(ctx context.Context, list []Wanted) (map[Wanted]string, error) {
+	paths := map[string][]string{}
+	for _, w := range list {
+		paths[w.Root] = append(paths[w.Root], w.Path)
+	}
+	names := make(map[Wanted]string, len(list))
+	for root, below := range paths {
+		named, err := s.Repo.FiltersOf(ctx, root, below)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range list {
+			if w.Root == root {
+				names[w] = named[w.Path]
+			}
+		}
+	}
+	return names, nil
+}
+
 // one makes the content of w in the file to.
-func (s *Source) one(ctx context.Context, objects *git.Objects, root, filter string, w Wanted, to string) error {
+func (s *Source) one(ctx context.Context, objects *git.Objects, filter string, w Wanted, to string) error {
 	blob := &head{}
 	if _, _, err := objects.Copy(w.ID, blob); err != nil {
 		return err
@@ -117,7 +124,7 @@ func (s *Source) one(ctx context.Context, objects *git.Objects, root, filter str
 	if err != nil {
 		return err
 	}
-	err = s.Repo.Through(s.Filters).Smudge(ctx, root, w.Path, w.ID, out)
+	err = s.Repo.Through(s.Filters).Smudge(ctx, w.Root, w.Path, w.ID, out)
 	closeErr := out.Close()
 	switch {
 	case err == nil && closeErr == nil && w.Disk:
@@ -187,13 +194,15 @@ func unusable(path, filter string, filters git.Filters) error {
 	return e
 }
 
+// Has tells whether the content of the file path with the blob id was made.
+func (st *Stage) Has(path, id string) bool { return st.files[content{path, id}] != "" }
+
 // Copy writes to w what the file path with the blob id has on disk.
 func (st *Stage) Copy(path, id string, w io.Writer) error {
-	name, ok := st.files[Wanted{Path: path, ID: id}]
-	if !ok {
+	if !st.Has(path, id) {
 		return fmt.Errorf("content of %q was not made", path)
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(st.files[content{path, id}])
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,9 @@ type Bytes struct {
 }
 
 // mirrors are the entries of such a tree.
-func mirrors() []string { return []string{snapshot.BytesCRLF, snapshot.BytesRaw} }
+func mirrors() []string {
+	return []string{snapshot.BytesCRLF, snapshot.BytesRaw, snapshot.BytesFiltered}
+}
 
 // Changed compares the work tree in l with to: the files whose blobs or modes
 // differ, and those with the same blob and other bytes on disk.
@@ -51,6 +53,7 @@ func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []g
 	if err != nil {
 		return nil, AsDamaged(to, err)
 	}
+	left := snapshot.ByPath(l.LeftOut)
 	known := make(map[string]bool, len(changes))
 	for _, c := range changes {
 		known[c.Path] = true
@@ -58,7 +61,7 @@ func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []g
 	var paths []string
 	for _, d := range differ {
 		_, path, ok := strings.Cut(d.Path, "/")
-		if ok && !known[path] && (to.Own == nil || to.Own[path]) {
+		if ok && !known[path] && left.At(path) == "" && (to.Own == nil || to.Own[path]) {
 			known[path] = true
 			paths = append(paths, path)
 		}
@@ -79,7 +82,7 @@ func (s *Planner) otherBytes(ctx context.Context, l From, to Target, changes []g
 }
 
 // setForms says of both sides of ops how their bytes on disk come from blobs.
-func (s *Planner) setForms(ctx context.Context, l From, to Target, filters git.Filters, ops []restore.Op) error {
+func (s *Planner) setForms(ctx context.Context, l From, to Target, ops []restore.Op) error {
 	meant, err := s.meant(ctx, to, ops)
 	if err != nil {
 		return err
@@ -110,16 +113,23 @@ func (s *Planner) setForms(ctx context.Context, l From, to Target, filters git.F
 				continue
 			}
 			_, f.CRLF = found[snapshot.BytesCRLF+"/"+ops[i].Path]
+			_, f.Filtered = found[snapshot.BytesFiltered+"/"+ops[i].Path]
 			f.Raw = found[snapshot.BytesRaw+"/"+ops[i].Path].ID
 		}
 	}
+	var guess []string
 	for i := range ops {
 		old, want := &ops[i].Old, &ops[i].New
-		if known := to.Bytes.Known && (meant == nil || meant(ops[i].Path, want.ID)); !known && old.ID == want.ID {
-			want.Raw, want.CRLF = old.Raw, old.CRLF
+		if known := to.Bytes.Known && (meant == nil || meant(ops[i].Path, want.ID)); known || !isFile(want.Mode) {
+			continue
 		}
+		if old.ID == want.ID {
+			want.Raw, want.CRLF, want.Filtered = old.Raw, old.CRLF, old.Filtered
+			continue
+		}
+		guess = append(guess, ops[i].Path)
 	}
-	return s.setFiltered(ctx, filters, ops)
+	return s.guessFiltered(ctx, ops, guess)
 }
 
 // meant tells of which files the target's Bytes speak: of those that are as in the
@@ -136,25 +146,16 @@ func (s *Planner) meant(ctx context.Context, to Target, ops []restore.Op) (func(
 	return func(path, id string) bool { return then[path].ID == id }, err
 }
 
-// setFiltered marks the files that a filter program stands before.
-func (s *Planner) setFiltered(ctx context.Context, filters git.Filters, ops []restore.Op) error {
-	if len(filters) == 0 || len(ops) == 0 {
-		return nil
-	}
-	paths := make([]string, len(ops))
-	for i, op := range ops {
-		paths[i] = op.Path
-	}
+// guessFiltered marks what is written at paths, where nothing tells whether a
+// filter program stands before it: by what the path names now.
+func (s *Planner) guessFiltered(ctx context.Context, ops []restore.Op, paths []string) error {
 	named, err := s.Repo.FiltersOf(ctx, "", paths)
 	if err != nil {
 		return err
 	}
 	for i := range ops {
 		op := &ops[i]
-		_, filtered := filters[named[op.Path]]
-		for _, f := range []*restore.File{&op.Old, &op.New} {
-			f.Filtered = filtered && isFile(f.Mode) && f.Raw == "" && !f.CRLF
-		}
+		op.New.Filtered = op.New.Filtered || named[op.Path] != ""
 	}
 	return nil
 }

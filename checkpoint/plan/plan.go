@@ -103,11 +103,10 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 		return nil, damagedTarget(to, err.Error())
 	}
 	setModes(l, to, p.Ops)
-	var filters git.Filters
-	if p.Run, filters, err = lookingRun(ctx, s.Repo, s.Trusted); err != nil {
+	if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
 		return nil, err
 	}
-	if err := s.setForms(ctx, l, to, filters, p.Ops); err != nil {
+	if err := s.setForms(ctx, l, to, p.Ops); err != nil {
 		return nil, err
 	}
 	if err := s.haveObjects(ctx, p, to); err != nil {
@@ -434,18 +433,12 @@ func wouldOverwrite(paths []string, detail string) error {
 // LookingRun makes a run that can only look at the work tree; trusted is as in
 // Planner.
 func LookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, error) {
-	run, _, err := lookingRun(ctx, repo, trusted)
-	return run, err
-}
-
-func lookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, git.Filters, error) {
 	config, err := repo.Config(ctx, git.FilterPattern+`|^core\.filemode$`)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	filters := config.Filters(trusted)
 	return &restore.Run{
-		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(filters),
+		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(config.Filters(trusted)),
 		FileMode: git.Bool(config.Map(), "core.filemode", true),
-	}, filters, nil
+	}, nil
 }

@@ -145,28 +145,14 @@ func (f Filters) environ(way direction) []string {
 // the work tree, or of root in its place; paths that name none are not in the
 // result. No index is looked at.
 func (r *Repo) FiltersOf(ctx context.Context, root string, paths []string) (map[string]string, error) {
+	attributes, err := r.attributesAt(ctx, root, []string{"filter"}, paths)
 	named := map[string]string{}
-	if len(paths) == 0 {
-		return named, nil
-	}
-	c := call{dir: r.Worktree, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: []string{"check-attr", "-z", "--stdin", "filter"}}
-	r.at(&c, root)
-	out, err := r.output(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("ask for filters: %w", err)
-	}
-	f := splitNULKeepEmpty(out)
-	if len(f) != 3*len(paths) {
-		return nil, fmt.Errorf("ask for filters: %d answers to %d paths", len(f)/3, len(paths))
-	}
-	for i := 0; i < len(f); i += 3 {
-		switch f[i+2] {
-		case "unspecified", "unset", "set": // none, or no name
-		default:
-			named[f[i]] = f[i+2]
+	for path, a := range attributes {
+		if name := AttributeValue(a["filter"]); name != "" {
+			named[path] = name
 		}
 	}
-	return named, nil
+	return named, err
 }
 
 // at has c take root for the work tree; an empty root changes nothing.
@@ -215,10 +201,12 @@ func (t *Through) HashLikePath(ctx context.Context, path string, content io.Read
 
 // DirtyTracked names the tracked paths that differ from the user's index by
 // their stat data or content; of only, where it names any. Paths that git was
-// told not to look at are not among them. The user's index is not written.
+// told not to look at are not among them; those whose filter fails are. The
+// user's index is not written.
 func (t *Through) DirtyTracked(ctx context.Context, only ...string) ([]string, error) {
+	fails := func(Driver) bool { return false }
 	args := append([]string{"diff-files", "--name-only", "--ignore-submodules=all", "-z", "--"}, only...)
-	out, err := t.repo.output(ctx, call{dir: t.repo.Worktree, args: args, env: t.filters.environ(Driver.cleans)})
+	out, err := t.repo.output(ctx, call{dir: t.repo.Worktree, args: args, env: t.filters.environ(fails)})
 	if err != nil {
 		return nil, fmt.Errorf("compare with the index: %w", err)
 	}

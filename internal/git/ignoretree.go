@@ -25,7 +25,7 @@ func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, outside 
 	if outside == nil || len(paths) == 0 {
 		return r.Ignored(ctx, root, paths)
 	}
-	dir, err := os.MkdirTemp(scratch, "rules-")
+	dir, err := os.MkdirTemp(scratch, LaidOut)
 	if err != nil {
 		return nil, fmt.Errorf("lay out ignore rules: %w", err)
 	}
@@ -40,10 +40,13 @@ func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, outside 
 	}, paths)
 }
 
+// LaidOut begins the names of the folders that LayOut makes.
+const LaidOut = "rules-"
+
 // LayOut writes the files of a tree that are called name into a new folder below
 // scratch, each at its path. The folder is the caller's to remove.
 func (r *Repo) LayOut(ctx context.Context, scratch, tree, name string) (string, error) {
-	root, err := os.MkdirTemp(scratch, "rules-")
+	root, err := os.MkdirTemp(scratch, LaidOut)
 	if err != nil {
 		return "", fmt.Errorf("lay out %s files: %w", name, err)
 	}

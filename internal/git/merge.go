@@ -36,11 +36,18 @@ func (r *Repo) MergeTexts(ctx context.Context, scratch string, ours, base, their
 // Attributes reads git attributes of paths, by path and then by name. A value is
 // as git says it: "set", "unset", "unspecified", or what a file gives it.
 func (r *Repo) Attributes(ctx context.Context, names, paths []string) (map[string]map[string]string, error) {
+	return r.attributesAt(ctx, "", names, paths)
+}
+
+// attributesAt goes by the attribute files of root; empty: the work tree's.
+func (r *Repo) attributesAt(ctx context.Context, root string, names, paths []string) (map[string]map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	args := append([]string{"check-attr", "-z", "--stdin"}, names...)
-	out, err := r.output(ctx, call{dir: r.Worktree, apart: true, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: args})
+	c := call{dir: r.Worktree, apart: true, index: r.noIndex(), stdin: strings.NewReader(joinNUL(paths)), args: args}
+	r.at(&c, root)
+	out, err := r.output(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("read attributes: %w", err)
 	}

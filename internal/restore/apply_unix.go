@@ -109,7 +109,7 @@ func (a *applying) write(i int) error {
 		return err
 	}
 	temp := a.TempName(i)
-	if err := a.create(dir, temp, op.New, a.newPerm(dir, name, op)); err != nil {
+	if err := a.create(dir, temp, op.Path, op.New, a.newPerm(dir, name, op)); err != nil {
 		return err
 	}
 	if err := a.step("written %s", op.Path); err != nil {
@@ -237,7 +237,7 @@ func (a *applying) stage(i int) error {
 	if err := a.step("before staging %s", a.ops[i].Path); err != nil {
 		return err
 	}
-	return a.create(a.root, a.TempName(i), a.ops[i].New, a.ops[i].New.Perm)
+	return a.create(a.root, a.TempName(i), a.ops[i].Path, a.ops[i].New, a.ops[i].New.Perm)
 }
 
 func (a *applying) unstage(late []int) {
@@ -277,7 +277,7 @@ func removeEmptyTree(dir int, name string) {
 
 // create makes a new file or link. A perm of 0 means what the umask allows, another
 // has the permission bits, with S_IFREG.
-func (a *applying) create(dir int, name string, f File, perm uint32) error {
+func (a *applying) create(dir int, name, path string, f File, perm uint32) error {
 	if f.Mode == modeLink {
 		var target strings.Builder
 		if _, _, err := a.Objects.Copy(f.ID, &target); err != nil {
@@ -294,7 +294,7 @@ func (a *applying) create(dir int, name string, f File, perm uint32) error {
 		return err
 	}
 	file := os.NewFile(uintptr(fd), name)
-	err = a.copyTo(file, f)
+	err = a.copyTo(file, path, f)
 	if err == nil && perm != 0 {
 		err = file.Chmod(os.FileMode(perm & permBits))
 	}

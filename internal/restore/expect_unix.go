@@ -83,9 +83,15 @@ func (r *Run) sameContent(ctx context.Context, dir int, name, path string, f Fil
 		return false, err
 	case f.Raw != "":
 		return id == f.Raw, nil
-	case !f.CRLF && id == f.ID:
-		return true, nil
 	case !f.CRLF && !f.Filtered:
+		return id == f.ID, nil
+	case f.Filtered && r.Filtered != nil && r.Filtered.Has(path, f.ID):
+		made := blob.NewHash(r.IDLen, size)
+		if err := r.Filtered.Copy(path, f.ID, made); err != nil || made.ID() == id {
+			return err == nil, err
+		}
+	}
+	if f.Filtered && id == f.ID { // the stored form is on disk, and not what it stands for
 		return false, nil
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -189,7 +195,7 @@ func (a *applying) cleanOne(i int, temp string) (strange []string, err error) {
 	vacant := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil
 	begun := false
 	if !isOld && !atPlace {
-		if begun, err = a.begins(dir, temp, op.New); err != nil {
+		if begun, err = a.begins(dir, temp, op.Path, op.New); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +217,7 @@ func (a *applying) cleanOne(i int, temp string) (strange []string, err error) {
 
 // begins tells whether the file called name is the beginning of f's content, or
 // all of it: what a killed write left.
-func (a *applying) begins(dir int, name string, f File) (bool, error) {
+func (a *applying) begins(dir int, name, path string, f File) (bool, error) {
 	if f.Absent() {
 		return false, nil
 	}
@@ -225,7 +231,7 @@ func (a *applying) begins(dir int, name string, f File) (bool, error) {
 	file := os.NewFile(uintptr(fd), name)
 	defer func() { _ = file.Close() }()
 	w := &prefixOf{file: file}
-	if err := a.copyTo(w, f); err != nil {
+	if err := a.copyTo(w, path, f); err != nil {
 		return false, err
 	}
 	rest, err := io.Copy(io.Discard, file)

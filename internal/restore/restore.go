@@ -64,6 +64,13 @@ type Objects interface {
 	Copy(id string, w io.Writer) (kind string, size int64, err error)
 }
 
+// Filtered gives the content of files that a filter program stands before, by
+// their paths and the ids of their blobs.
+type Filtered interface {
+	Has(path, id string) bool
+	Copy(path, id string, w io.Writer) error
+}
+
 // Hasher gives the id that content has as the file at path, with git's own
 // conversions.
 type Hasher interface {
@@ -96,14 +103,21 @@ type Run struct {
 	IDLen    int    // bytes of an object id: 20 or 32
 	Objects  Objects
 	Hasher   Hasher
+	Filtered Filtered                // content of files that are Filtered; nil: none is needed
 	OneByOne bool                    // open folders component by component, also where the kernel can open a path safely at once
 	FileMode bool                    // the file system's executable bits are meant (core.fileMode)
 	Progress func(done, total int64) // may be nil
 	Step     func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
 }
 
-// copyTo writes to w what f is on disk.
-func (r *Run) copyTo(w io.Writer, f File) error {
+// copyTo writes to w what f is on disk at path.
+func (r *Run) copyTo(w io.Writer, path string, f File) error {
+	if f.Filtered {
+		if r.Filtered == nil {
+			return fmt.Errorf("content of %q was not made", path)
+		}
+		return r.Filtered.Copy(path, f.ID, w)
+	}
 	id := f.ID
 	switch {
 	case f.Raw != "":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,24 @@ func TestFailingFilterStoresNoClearText(t *testing.T) {
 		if got := b.content(t, res.Tree, "b"); got != "plain too" {
 			t.Errorf("required %s: the file beside is %q", required, got)
 		}
+	}
+}
+
+// TestHangingFilterCostsItsFilesAlone leaves out what a filter does not give in time.
+func TestHangingFilterCostsItsFilesAlone(t *testing.T) {
+	b, _ := filtered(t)
+	b.Git("config", "--global", "filter.sec.clean", "sleep 60")
+	b.Write("a.sec", "clear text\n")
+	b.Write("b", "plain too\n")
+	b.repo = b.repo.With(b.repo.Git().WithStall(2 * time.Second))
+	res, err := b.newScan().Make(t.Context(), b.request(t.Context(), t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOut(t, res, "a.sec: filter")
+	want := b.Git("hash-object", "b")
+	if !slices.ContainsFunc(b.list(t.Context(), t, res.Tree), func(e git.Entry) bool { return e.Path == "b" && e.ID == want }) {
+		t.Error("the file beside is not stored as it is")
 	}
 }
 

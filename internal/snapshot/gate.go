@@ -119,6 +119,19 @@ func (g Gate) changed(ctx context.Context, files []Guarded) (map[string]bool, er
 	return set, nil
 }
 
+// Same gives the index's entry for a file whose filter failed, where the file has
+// the very bytes of that entry: then none is needed. Mode 0: it has not.
+func (g Gate) Same(f Guarded) (git.Entry, error) {
+	if f.Index.Mode != git.ModeFile && f.Index.Mode != git.ModeExec {
+		return git.Entry{}, nil
+	}
+	same, err := g.holds(f)
+	if err != nil || !same {
+		return git.Entry{}, err
+	}
+	return g.entry(f), nil
+}
+
 // holds tells whether the bytes of f on disk are those of its blob in the index.
 func (g Gate) holds(f Guarded) (bool, error) {
 	file, err := os.Open(filepath.Join(g.Repo.Worktree, f.Path))

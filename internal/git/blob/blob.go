@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 
 	"github.com/turnback/turnback/internal/git/pack"
@@ -100,3 +101,19 @@ func (c CRLFWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Hash computes the id of content that is written to it.
+type Hash struct{ sum hash.Hash }
+
+// NewHash makes a Hash for content of that size; see ID.
+func NewHash(idLen int, size int64) *Hash {
+	h := &Hash{pack.NewHash(idLen)}
+	fmt.Fprintf(h.sum, "blob %d\x00", size)
+	return h
+}
+
+// Write takes more of the content.
+func (h *Hash) Write(p []byte) (int, error) { return h.sum.Write(p) }
+
+// ID is the id of the content so far; of another size than was said, it is none.
+func (h *Hash) ID() string { return hex.EncodeToString(h.sum.Sum(nil)) }

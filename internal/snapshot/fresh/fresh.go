@@ -69,7 +69,7 @@ func (m *Maker) Make(ctx context.Context, r snapshot.Request) (snapshot.Result, 
 	if err := k.throughGate(tracked); err != nil {
 		return snapshot.Result{}, err
 	}
-	if err := k.takeIn(); err != nil {
+	if err := k.takeIn(tracked); err != nil {
 		return snapshot.Result{}, err
 	}
 	tree, err := m.repo.WriteIndexTree(ctx, k.index)
@@ -94,15 +94,9 @@ func (k *making) readConfig() error {
 func (k *making) throughGate(tracked map[string]git.IndexEntry) error {
 	var files []snapshot.Guarded
 	for _, path := range k.add {
-		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))
-		if err != nil || !st.Mode().IsRegular() {
-			continue
+		if f, ok := k.guarded(path, tracked); ok {
+			files = append(files, f)
 		}
-		f := snapshot.Guarded{Path: path, Perm: st.Mode().Perm(), Size: st.Size()}
-		if e, ok := tracked[path]; ok && e.Stage == 0 {
-			f.Index, f.Blind = e.Entry, e.AssumeSame
-		}
-		files = append(files, f)
 	}
 	verdicts, err := k.gate.Judge(k.ctx, files)
 	if err != nil {
@@ -126,7 +120,7 @@ func (k *making) throughGate(tracked map[string]git.IndexEntry) error {
 }
 
 // takeIn takes the files to add into the index; one by one where git refuses.
-func (k *making) takeIn() error {
+func (k *making) takeIn(tracked map[string]git.IndexEntry) error {
 	content := k.repo.Through(k.gate.Filters)
 	err := content.AddToIndex(k.ctx, k.index, k.add)
 	if err == nil {
@@ -141,10 +135,37 @@ func (k *making) takeIn() error {
 			if !ok {
 				return err
 			}
-			k.leave(path, reason)
+			if err := k.refused(path, reason, tracked); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// refused leaves out what git could not store; unless only its filter failed, and
+// it has the bytes that the user's index has.
+func (k *making) refused(path, reason string, tracked map[string]git.IndexEntry) error {
+	if f, ok := k.guarded(path, tracked); ok && reason == snapshot.Filter {
+		same, err := k.gate.Same(f)
+		if err != nil || same.Mode != 0 {
+			return errors.Join(err, k.fill(k.index, []git.Entry{same}))
+		}
+	}
+	k.leave(path, reason)
+	return nil
+}
+
+func (k *making) guarded(path string, tracked map[string]git.IndexEntry) (snapshot.Guarded, bool) {
+	st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))
+	if err != nil || !st.Mode().IsRegular() {
+		return snapshot.Guarded{}, false
+	}
+	f := snapshot.Guarded{Path: path, Perm: st.Mode().Perm(), Size: st.Size()}
+	if e, ok := tracked[path]; ok && e.Stage == 0 {
+		f.Index, f.Blind = e.Entry, e.AssumeSame
+	}
+	return f, true
 }
 
 // tracked puts the user's entries into the index and says which have to be

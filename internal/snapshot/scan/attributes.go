@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,20 +8,8 @@ import (
 
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/snapshot/attrfile"
 )
-
-// attributeFile is a file that gives attributes to paths.
-type attributeFile struct {
-	path string // absolute
-	stat stat
-}
-
-// attributeText is the content of an attribute file, kept while its stat data
-// hold: which words it has is asked at every save.
-type attributeText struct {
-	stat stat
-	text []byte
-}
 
 // noteAttributes takes note of the attribute file of n.
 func (w walker) noteAttributes(path string, list []found) {
@@ -31,7 +18,7 @@ func (w walker) noteAttributes(path string, list []found) {
 		return
 	}
 	w.mu.Lock()
-	w.attributes = append(w.attributes, attributeFile{w.s.abs(join(path, ".gitattributes")), list[i].stat})
+	w.attributes = append(w.attributes, w.attributeFile(w.s.abs(join(path, ".gitattributes")), list[i].kind, list[i].stat))
 	w.mu.Unlock()
 }
 
@@ -41,28 +28,20 @@ func (p *pass) mentioned(words ...string) bool {
 	files := p.attributes
 	for _, path := range p.s.outsideAttributes(p.outside.attributes) {
 		if k, st, err := lstat(path); err == nil && k != absent {
-			if k == link {
-				st = stat{} // what it leads to may change while it does not
-			}
-			files = append(files, attributeFile{path, st})
+			files = append(files, p.attributeFile(path, k, st))
 		}
 	}
-	kept := make(map[string]attributeText, len(files))
-	found := false
-	for _, f := range files {
-		t, ok := p.s.attributes[f.path]
-		if !ok || t.stat != f.stat || f.stat == (stat{}) || p.isYoung(f.stat) {
-			text, err := os.ReadFile(f.path)
-			if err != nil {
-				found = true // git may be able to
-			}
-			t = attributeText{f.stat, text}
-		}
-		kept[f.path] = t
-		found = found || slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(t.text, []byte(w)) })
+	return p.s.attributes.Mention(files, words)
+}
+
+// attributeFile has no stamp where what it leads to, or what it holds, may change
+// while its stat data stay.
+func (p *pass) attributeFile(path string, k kind, st stat) attrfile.File {
+	f := attrfile.File{Path: path}
+	if k != link && !p.isYoung(st) {
+		f.Stamp = st
 	}
-	p.s.attributes = kept
-	return found
+	return f
 }
 
 // outsideAttributes are the places of attribute files that are in no work tree;
@@ -89,15 +68,9 @@ func (p *pass) guard(list []work) ([]work, error) {
 		if w.kind != regular {
 			continue
 		}
-		f := snapshot.Guarded{Path: w.path, Perm: os.FileMode(w.stat.mode & 0o777), Size: w.stat.size}
-		if e := w.at.find(w.name); w.tracked && !e.has(fConflict) {
-			f.Index = git.Entry{Path: w.path, Mode: e.idxMode, ID: e.idxID.text(p.s.repo.IDLen)}
-			f.Blind = e.has(fAssume)
-		}
-		files = append(files, f)
+		files = append(files, p.guarded(w))
 	}
-	gate := snapshot.Gate{Repo: p.s.repo, Filters: p.outside.filters, FileMode: p.outside.fileMode}
-	verdicts, err := gate.Judge(p.ctx, files)
+	verdicts, err := p.gate().Judge(p.ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +84,53 @@ func (p *pass) guard(list []work) ([]work, error) {
 		case v.LeftOut():
 			p.leaveFile(w, snapshot.Filter)
 		default:
-			e := w.at.find(w.name)
-			w.at.take(e, v.Same.Mode, parseOID(v.Same.ID))
-			w.at.reform(e, formFiltered, oid{})
+			form := formFiltered
 			if v.Bytes {
-				w.at.reform(e, formSame, oid{})
+				form = formSame
 			}
-			e.held = w.stat.size
-			p.settle(e, w.stat, p.began)
+			p.takeSame(w, v.Same, form)
 		}
 	}
 	return kept, nil
+}
+
+func (p *pass) gate() snapshot.Gate {
+	return snapshot.Gate{Repo: p.s.repo, Filters: p.outside.filters, FileMode: p.outside.fileMode}
+}
+
+func (p *pass) guarded(w work) snapshot.Guarded {
+	f := snapshot.Guarded{Path: w.path, Perm: os.FileMode(w.stat.mode & 0o777), Size: w.stat.size}
+	if e := w.at.find(w.name); w.tracked && !e.has(fConflict) {
+		f.Index = git.Entry{Path: w.path, Mode: e.idxMode, ID: e.idxID.text(p.s.repo.IDLen)}
+		f.Blind = e.has(fAssume)
+	}
+	return f
+}
+
+// takeSame takes w as the user's index has it.
+func (p *pass) takeSame(w work, same git.Entry, f form) {
+	e := w.at.find(w.name)
+	w.at.take(e, same.Mode, parseOID(same.ID))
+	w.at.reform(e, f, oid{})
+	e.held = w.stat.size
+	p.settle(e, w.stat, p.began)
+}
+
+// refused leaves w out, which git could not store. Where only its filter failed,
+// and it has the bytes that the user's index has, it is taken as that.
+func (p *pass) refused(w work, reason string) error {
+	if reason == snapshot.Filter {
+		same, err := p.gate().Same(p.guarded(w))
+		if err != nil {
+			return err
+		}
+		if same.Mode != 0 {
+			p.takeSame(w, same, formSame)
+			return nil
+		}
+	}
+	p.leaveFile(w, reason)
+	return nil
 }
 
 // converts tells whether git may change the content of files as it stores them,

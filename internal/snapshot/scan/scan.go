@@ -21,6 +21,7 @@ import (
 
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/snapshot/attrfile"
 )
 
 // Scanner implements snapshot.Maker for one work tree.
@@ -35,7 +36,7 @@ type Scanner struct {
 
 	mu          sync.Mutex
 	table       *table
-	attributes  map[string]attributeText // by path
+	attributes  attrfile.Cache
 	indexBroken bool
 	unsaved     bool
 	allRead     bool // no file is unread

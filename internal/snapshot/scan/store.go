@@ -208,11 +208,15 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	}
 	defer done()
 	paths := make([]string, 0, len(list))
+	behind := map[string]bool{}
 	var known []git.Entry
 	var bytes int64
 	for _, w := range list {
 		bytes += w.stat.size
 		paths = append(paths, w.path)
+		if w.filter != "" {
+			behind[w.path] = true
+		}
 		if e := w.at.find(w.name); w.tracked && !e.has(fConflict) && e.idxMode != modeGitlink {
 			known = append(known, git.Entry{Path: w.path, Mode: e.idxMode, ID: e.idxID.text(p.s.repo.IDLen)})
 		}
@@ -224,7 +228,7 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	}
 	began := p.s.now().UnixNano()
 	patient := p.s.repo.With(p.s.repo.Git().WithStall(p.s.patience(bytes)))
-	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.filters), index: index, bad: map[string]string{}}
+	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.filters), index: index, bad: map[string]string{}, behind: behind}
 	if err := a.add(paths); err != nil {
 		return nil, err
 	}
@@ -252,7 +256,9 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 			continue
 		}
 		if reason := a.bad[w.path]; reason != "" {
-			p.leaveFile(w, reason)
+			if err := p.refused(w, reason); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if p.note(&w, ids, began, forms[i]) {
@@ -320,13 +326,20 @@ type adding struct {
 	content *git.Through // patient enough for the batch
 	index   string
 	bad     map[string]string
-	proved  bool // the store was seen to work
+	behind  map[string]bool // a filter program
+	proved  bool            // the store was seen to work
 }
 
 func (a *adding) add(paths []string) error {
 	err := a.content.AddToIndex(a.ctx, a.index, paths)
 	if err == nil || len(paths) == 0 {
 		return err
+	}
+	if git.Stalled(err) && len(a.behind) > 0 {
+		if rest := a.unfiltered(paths); len(rest) < len(paths) {
+			_ = os.Remove(a.index + ".lock") // what the git that was ended left
+			return a.add(rest)               // it is a filter that hangs
+		}
 	}
 	reason, ok := snapshot.Refusal(err, paths)
 	if !ok {
@@ -347,6 +360,19 @@ func (a *adding) add(paths []string) error {
 		return err
 	}
 	return a.add(paths[half:])
+}
+
+// unfiltered is paths without those behind a filter program, which are bad then.
+func (a *adding) unfiltered(paths []string) []string {
+	var rest []string
+	for _, path := range paths {
+		if a.behind[path] {
+			a.bad[path] = snapshot.Filter
+			continue
+		}
+		rest = append(rest, path)
+	}
+	return rest
 }
 
 // probe tells what is wrong with git or the store when it is neither that a

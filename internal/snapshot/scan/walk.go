@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/snapshot/attrfile"
 )
 
 // racyWindow is how old a file's times must be before equal stat data prove
@@ -40,7 +41,7 @@ type pass struct {
 	kept     kept
 	outside  outside // once it is read
 
-	attributes []attributeFile // those in the work tree
+	attributes []attrfile.File // those in the work tree
 }
 
 // place is an entry of a directory, found again by name.

@@ -1,4 +1,4 @@
-package checkpoint
+package lfs
 
 import (
 	"bytes"
@@ -9,26 +9,26 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/beside"
-	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 )
 
 const (
-	// sweepAfter is how old kept LFS content must be before it can go: a save that
-	// runs may have kept it, and not have its ref yet.
+	// sweepAfter is how old kept content must be before it can go: a save that runs
+	// may have kept it, and not have its ref yet.
 	sweepAfter = time.Hour
 	sweepEach  = 6 * time.Hour
 )
 
-// keepLFS keeps the content of the LFS pointers in l's tree that HEAD has not,
-// and returns its OIDs, sorted. What HEAD has, git-lfs itself keeps.
-func (s *Store) keepLFS(ctx context.Context, l *looked) ([]string, error) {
-	content := lfs.Find(s.repo, l.made.LFSStorage)
+// KeepNew keeps the content of the pointers in tree that head's tree (empty: an
+// unborn branch) has not, and returns its OIDs, sorted. What HEAD has, git-lfs
+// itself keeps. The setting lfs.storage is as in Find.
+func (f *Finder) KeepNew(ctx context.Context, storage, head, tree string) ([]string, error) {
+	content := Find(f.Repo, storage)
 	if !content.InUse() {
 		return nil, nil
 	}
-	pointers, err := s.pointers.New(ctx, l.head.Tree, l.made.Tree)
+	pointers, err := f.New(ctx, head, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -44,39 +44,38 @@ func (s *Store) keepLFS(ctx context.Context, l *looked) ([]string, error) {
 	return slices.Compact(oids), nil
 }
 
-// SweepLFS lets go of kept LFS content that no checkpoint needs any more. It
-// returns the bytes that were freed, counting those that git-lfs still has.
-func (s *Store) SweepLFS(ctx context.Context) (int64, error) {
-	content := lfs.Find(s.repo, "")
+// LetGo lets go of kept content that no checkpoint of the repository needs any
+// more. It returns the bytes that were freed, counting those that git-lfs still
+// has.
+func LetGo(ctx context.Context, repo *git.Repo, now time.Time) (int64, error) {
+	content := Find(repo, "")
 	if !content.Keeps() {
 		return 0, nil
 	}
-	before := s.now().Add(-sweepAfter)
-	needed, err := s.neededLFS(ctx)
+	needed, err := needed(ctx, repo)
 	if err != nil {
 		return 0, err
 	}
-	return content.Sweep(ctx, needed, before)
+	return content.Sweep(ctx, needed, now.Add(-sweepAfter))
 }
 
-// sweepLFSNowAndThen is SweepLFS when that was not done for long.
-func (s *Store) sweepLFSNowAndThen(ctx context.Context) error {
-	content := lfs.Find(s.repo, "")
-	if last, ok := content.Swept(); !ok || s.now().Sub(last) < sweepEach {
+// LetGoNowAndThen is LetGo when that was not done for long.
+func LetGoNowAndThen(ctx context.Context, repo *git.Repo, now time.Time) error {
+	if last, ok := Find(repo, "").Swept(); !ok || now.Sub(last) < sweepEach {
 		return nil
 	}
-	_, err := s.SweepLFS(ctx)
+	_, err := LetGo(ctx, repo, now)
 	return err
 }
 
-// neededLFS reads which content the checkpoints and the bases of open turns have
+// needed reads which content the checkpoints and the bases of open turns have
 // kept, whatever their refs are called.
-func (s *Store) neededLFS(ctx context.Context) (map[string]bool, error) {
-	refs, err := s.repo.SoundRefs(ctx, record.Root)
+func needed(ctx context.Context, repo *git.Repo) (map[string]bool, error) {
+	refs, err := repo.SoundRefs(ctx, record.Root)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.repo.ReadObjects(ctx)
+	objects, err := repo.ReadObjects(ctx)
 	if err != nil {
 		return nil, err
 	}
