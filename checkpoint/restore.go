@@ -28,6 +28,9 @@ type RestoreRequest struct {
 	Paths  []string // only these, literal, relative to the root; empty: all
 	DryRun bool     // change nothing, take no safety checkpoint
 	Here   bool     // also when taken in another work tree or on another branch
+	// Overwrite allows to write over files that git ignores (WouldOverwrite): they are
+	// kept beside the safety checkpoint. Whatever cannot be kept stops it all the same.
+	Overwrite bool
 
 	// Files that other panes' turns changed since stop it (OthersChanged). With Mine
 	// only what this pane's turns changed is put back; files of which nobody can tell
@@ -54,17 +57,20 @@ type RestoreRequest struct {
 
 // RestoreResult tells what was put back.
 type RestoreResult struct {
-	N         int         // the checkpoint; 0: a turn's base
-	Turn      int         // Undo, Redo: the turn
-	Safety    *Checkpoint // nil in a dry run
-	Written   []string
-	Removed   []string
-	Kept      []string // not removed: the target could not have known them
-	Skipped   []string // submodules, what the target left out, and with Mine the files of which nobody can tell whose they are
-	Uncertain []string // files of the target that may be of a later time: they changed after the agent was let go and before it was saved
-	HeadHolds string   // Undo: the commit of the turn that HEAD still holds
-	More      bool     // Undo, Redo: there is a further step
-	Notes     []string
+	N       int         // the checkpoint; 0: a turn's base
+	Turn    int         // Undo, Redo: the turn
+	Safety  *Checkpoint // nil in a dry run
+	Written []string
+	Removed []string
+	Kept    []string // not removed: the target could not have known them
+	// Overwritten are files that git ignores and that were written over, or removed
+	// because they stood in the way; the safety checkpoint brings them back.
+	Overwritten []string
+	Skipped     []string // submodules, what the target left out, and with Mine the files of which nobody can tell whose they are
+	Uncertain   []string // files of the target that may be of a later time: they changed after the agent was let go and before it was saved
+	HeadHolds   string   // Undo: the commit of the turn that HEAD still holds
+	More        bool     // Undo, Redo: there is a further step
+	Notes       []string
 }
 
 // Restore makes the work tree what checkpoint N holds. It first saves the work
@@ -91,6 +97,7 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err != nil {
 			return err
 		}
+		to.Overwrite = r.Overwrite
 		if res.Uncertain, err = s.UncertainAll(ctx, *c); err != nil {
 			return err
 		}
@@ -146,7 +153,7 @@ func checkFlags(r RestoreRequest) error {
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
-	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk}
+	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten}
 	if c.Beside == "" {
 		to.LeftOut = c.LeftOut
 	}
@@ -234,6 +241,7 @@ type after struct {
 
 // carryOut saves the safety checkpoint and changes the files.
 func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *plan.Plan, j job) error {
+	res.Overwritten = p.Overwritten
 	res.Kept, res.Skipped = p.Kept, append(p.Skipped, j.shared...)
 	for _, op := range p.Ops {
 		res.count(op)
@@ -251,6 +259,9 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 			return err
 		}
 	}
+	if err := s.keepOverwritten(ctx, l, p); err != nil {
+		return err
+	}
 	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
 	if err := s.record(ctx, l, safety, []int{j.to.N}); err != nil {
 		return err
@@ -263,7 +274,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
-		Folders: p.Folders,
+		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0,
 	}
 	if len(p.Ops)+len(p.Folders) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
@@ -274,6 +285,15 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		}
 	}
 	return s.settle(ctx, res, l.made, journal, p.Run)
+}
+
+// keepOverwritten puts what p writes over and git ignores beside the safety
+// checkpoint that is to be saved of l.
+func (s *Store) keepOverwritten(ctx context.Context, l *looked, p *plan.Plan) (err error) {
+	disk := besideOf(l).Disk
+	l.overwritten, err = s.planner.Keep(ctx, p, &disk)
+	l.made.Folders = disk.Folders
+	return err
 }
 
 // count counts op among what was written or removed.
@@ -346,7 +366,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found snapshot.R
 	if err != nil {
 		return err
 	}
-	state, err := s.leftState(ctx, found, j, !run.FileMode)
+	state, err := s.leftState(ctx, found, j, j.Again || !run.FileMode)
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 			if st, err = choose(ctx, l); err != nil {
 				return plan.Target{}, err
 			}
+			st.to.Overwrite = r.Overwrite
 			to, err := s.wayOf(ctx, l, st, r)
 			if err != nil {
 				return to, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,9 @@ type Target struct {
 	// Own are the files of whom Disk is to be restored, where Tree is the work tree's
 	// but for some files; nil: all. With it, folders are none of the target's.
 	Own map[string]bool
+
+	Overwritten string // a tree of files that git ignored, to be brought back; empty: none
+	Overwrite   bool   // what git ignores may be written over
 }
 
 // Planner makes plans for one work tree.
@@ -63,7 +67,10 @@ type Plan struct {
 	Kept    []string     // would be removed, but the target could not have known them
 	Skipped []string     // submodules and what the target left out
 	Run     *restore.Run // looks at the work tree
-	Include []string     // left out of the work tree's own tree, but about to be changed
+	// Overwritten are files that git ignores and that are written over, or that stand
+	// in the way; before the ops are carried out, Keep has to store them.
+	Overwritten []string
+	Include     []string // left out of the work tree's own tree, but about to be changed
 
 	leftThen snapshot.Reasons // what the target left out
 	leftNow  snapshot.Reasons // what the work tree's own tree left out
@@ -81,6 +88,10 @@ func reasonsOf(list []record.LeftOut) snapshot.Reasons {
 // returns an error for what must not be done, and changes nothing.
 func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (*Plan, error) {
 	changes, err := s.Changed(ctx, l, to)
+	if err != nil {
+		return nil, err
+	}
+	changes, overwritten, err := s.addOverwritten(ctx, to, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +120,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.setForms(ctx, l, to, p.Ops); err != nil {
 		return nil, err
 	}
+	setRaw(p.Ops, overwritten)
 	if err := s.haveObjects(ctx, p, to); err != nil {
 		return nil, err
 	}
@@ -119,7 +131,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.dropDone(ctx, l, p); err != nil {
 		return nil, err
 	}
-	if err := s.checkWay(l, p); err != nil {
+	if err := s.checkWay(l, to, p); err != nil {
 		return nil, err
 	}
 	p.folders(s.Repo.Worktree, l, to, paths, ignored)
@@ -372,7 +384,7 @@ func (s *Planner) exceptTracked(ctx context.Context, l From, to Target, ignored 
 }
 
 // checkWay refuses where something that no checkpoint holds stands in the way.
-func (s *Planner) checkWay(l From, p *Plan) error {
+func (s *Planner) checkWay(l From, to Target, p *Plan) error {
 	var blocked, ignored []string
 	p.leftNow = snapshot.ByPath(l.LeftOut)
 	ours := map[string]bool{} // paths of which the safety checkpoint has the content
@@ -380,6 +392,10 @@ func (s *Planner) checkWay(l From, p *Plan) error {
 		if !op.Old.Absent() {
 			ours[op.Path] = true
 		}
+	}
+	most := record.MaxNamed
+	if to.Overwrite {
+		most = math.MaxInt
 	}
 	for _, op := range p.Ops {
 		if path, left := p.leftNow.Over(op.Path); left != "" {
@@ -394,7 +410,7 @@ func (s *Planner) checkWay(l From, p *Plan) error {
 		if op.New.Absent() || !op.Old.Absent() {
 			continue
 		}
-		found, err := restore.InTheWay(s.Repo.Worktree, op.Path, ours, record.MaxNamed)
+		found, err := restore.InTheWay(s.Repo.Worktree, op.Path, ours, most)
 		if err != nil {
 			return err
 		}
@@ -412,18 +428,24 @@ func (s *Planner) checkWay(l From, p *Plan) error {
 		}
 		return false
 	})
+	slices.Sort(ignored)
+	ignored = slices.Compact(ignored)
+	if to.Overwrite {
+		blocked, ignored = append(blocked, s.overwrite(p, ignored)...), nil
+	}
 	slices.Sort(blocked)
 	switch {
 	case len(blocked) > 0:
 		return wouldOverwrite(blocked, "these are unreadable, nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
 	case len(ignored) > 0:
-		slices.Sort(ignored)
-		return wouldOverwrite(slices.Compact(ignored), "no checkpoint holds these (git ignores them, or the restore leaves them alone); move them out of the way, then restore again")
+		e := wouldOverwrite(ignored, "no checkpoint holds these (git ignores them, or the restore leaves them alone); move them out of the way, or add --overwrite to have the safety checkpoint hold them")
+		e.Flags = []string{"--overwrite"}
+		return e
 	}
 	return nil
 }
 
-func wouldOverwrite(paths []string, detail string) error {
+func wouldOverwrite(paths []string, detail string) *fail.Error {
 	return &fail.Error{
 		Code: fail.WouldOverwrite, Message: "the restore would write over " + fail.Quoted(paths),
 		Detail: detail, Paths: paths,
