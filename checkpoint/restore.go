@@ -63,6 +63,7 @@ type RestoreResult struct {
 	Written []string
 	Removed []string
 	Kept    []string // not removed: the target could not have known them
+	Staged  bool     // the index was restored and nothing else: Written and Removed are its entries
 	// Overwritten are files that git ignores and that were written over, or removed
 	// because they stood in the way; the safety checkpoint brings them back.
 	Overwritten []string

@@ -42,7 +42,9 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 			if err := plan.CheckPlace(*c, s.repo.Worktree, l.head, r.Here); err != nil {
 				return plan.Target{}, err
 			}
-			return s.mergedTarget(ctx, l, rev, r.Paths)
+			to, err := s.mergedTarget(ctx, l, rev, r.Paths)
+			to.Overwrite = r.Overwrite
+			return to, err
 		})
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ import (
 // while git holds the index's lock or a merge, rebase, cherry-pick, revert, bisect
 // or am is under way. Written and Removed of the result are paths of the index.
 func (s *Store) RestoreStaged(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
-	res := RestoreResult{N: r.N}
+	res := RestoreResult{N: r.N, Staged: true}
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
 		return res, err
 	}

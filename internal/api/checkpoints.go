@@ -177,6 +177,11 @@ type RestoreCheckpointParams struct {
 	// alone, AllPanes all.
 	Mine     bool `json:"mine,omitempty"`
 	AllPanes bool `json:"all_panes,omitempty"`
+	// Overwrite writes over files that git ignores; the safety checkpoint holds them.
+	Overwrite bool `json:"overwrite,omitempty"`
+	// Staged puts back the index and nothing else. It goes with none of the three
+	// above.
+	Staged bool `json:"staged,omitempty"`
 }
 
 // RevertCheckpointParams are the parameters of revert-checkpoint.
@@ -187,8 +192,9 @@ type RevertCheckpointParams struct {
 	// PathsBase64 are more paths, their bytes in base64: for those that are not UTF-8.
 	PathsBase64 []string `json:"paths_base64,omitempty"`
 	DryRun      bool     `json:"dry_run,omitempty"`
-	Force       bool     `json:"force,omitempty"` // also while an agent works in the tree
-	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+	Force       bool     `json:"force,omitempty"`     // also while an agent works in the tree
+	Here        bool     `json:"here,omitempty"`      // also when taken in another work tree or on another branch
+	Overwrite   bool     `json:"overwrite,omitempty"` // as in RestoreCheckpointParams
 }
 
 // FinishRestoreParams are the parameters of continue-restore and abort-restore.
@@ -200,11 +206,12 @@ type FinishRestoreParams struct {
 // UndoParams are the parameters of undo and redo.
 type UndoParams struct {
 	Place
-	DryRun   bool `json:"dry_run,omitempty"`
-	Force    bool `json:"force,omitempty"`
-	Here     bool `json:"here,omitempty"`
-	Mine     bool `json:"mine,omitempty"`      // as in RestoreCheckpointParams
-	AllPanes bool `json:"all_panes,omitempty"` // as in RestoreCheckpointParams
+	DryRun    bool `json:"dry_run,omitempty"`
+	Force     bool `json:"force,omitempty"`
+	Here      bool `json:"here,omitempty"`
+	Mine      bool `json:"mine,omitempty"`      // as in RestoreCheckpointParams
+	AllPanes  bool `json:"all_panes,omitempty"` // as in RestoreCheckpointParams
+	Overwrite bool `json:"overwrite,omitempty"` // as in RestoreCheckpointParams
 	// Of what was edited since: KeepEdits keeps it, by a merge; DiscardEdits leaves
 	// it to the safety checkpoint.
 	KeepEdits    bool `json:"keep_edits,omitempty"`
@@ -222,8 +229,14 @@ type RestoreResult struct {
 	Safety  int      `json:"safety,omitempty"` // the safety checkpoint; 0 in a dry run
 	Written []string `json:"written"`
 	Removed []string `json:"removed"`
-	Kept    []string `json:"kept"`    // files that N could not have known
-	Skipped []string `json:"skipped"` // submodules, nested repositories, left-out paths, and with mine those of which nobody can tell whose they are
+	// Staged tells that the index was restored and nothing else: Written and Removed
+	// are its entries.
+	Staged bool `json:"staged,omitempty"`
+	// Overwritten are files that git ignores and that were written over, or removed
+	// because they stood in the way. The safety checkpoint holds them.
+	Overwritten []string `json:"overwritten,omitempty"`
+	Kept        []string `json:"kept"`    // files that N could not have known
+	Skipped     []string `json:"skipped"` // submodules, nested repositories, left-out paths, and with mine those of which nobody can tell whose they are
 	// Uncertain are files that may be of a later time than the turn: they changed
 	// after the agent was let go and before they were saved.
 	Uncertain []string `json:"uncertain,omitempty"`

@@ -27,7 +27,7 @@ type Journal struct {
 	Started time.Time `json:"started"`
 	Ops     []Op      `json:"ops"`
 	Folders []Folder  `json:"folder_ops,omitempty"` // those that the ops make, and those that no file tells of
-	Again   bool      `json:"again,omitempty"` // the tree that the run leaves can only be known by another look
+	Again   bool      `json:"again,omitempty"`      // the tree that the run leaves can only be known by another look
 	// After is what the caller has to note once the run is complete; opaque here.
 	After json.RawMessage `json:"after,omitempty"`
 }

@@ -37,11 +37,15 @@ A restore refuses, before it changes anything,
   - while an agent of this or of another pane works in the work tree (--force);
   - when other panes' turns changed files since N: --mine puts back the files of
     this pane alone, --all-panes all of them;
-  - when it would write over an ignored or unreadable file, or over a nested
-    repository: move it out of the way;
+  - when it would write over a file that git ignores (--overwrite: the safety
+    checkpoint holds it then), over an unreadable one, or over a nested
+    repository: move those out of the way;
   - when N was taken in another work tree, or HEAD is on another branch than
     then (--here);
   - when N is damaged, a file changes under the restore, or the disk is full.
+
+With --staged it puts back the index as it was then, and nothing else. It refuses
+while git holds the index's lock, or a merge, rebase or the like is under way.
 
 A restore that was killed is told by the next command; --continue finishes it
 and --abort takes it back.
@@ -60,6 +64,8 @@ and --abort takes it back.
 	f.BoolVar(&o.Here, "here", false, "also when N comes from another work tree or branch")
 	f.BoolVar(&o.Mine, "mine", false, "only this pane's files, where other panes changed some since")
 	f.BoolVar(&o.AllPanes, "all-panes", false, "all files, also those that other panes changed since")
+	f.BoolVar(&o.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
+	f.BoolVar(&o.Staged, "staged", false, "the index alone, and no file")
 	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
 	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
@@ -85,6 +91,9 @@ func runRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []str
 	}
 	if p.Mine && p.AllPanes {
 		return command.UsageError(cmd, "--mine and --all-panes exclude each other")
+	}
+	if p.Staged && (p.Mine || p.AllPanes || p.Overwrite) {
+		return command.UsageError(cmd, "--staged goes with none of --mine, --all-panes and --overwrite")
 	}
 	p.Place = place
 	p.Paths, p.PathsBase64 = wirePaths(o.paths)
@@ -114,7 +123,7 @@ func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []
 		return command.UsageError(cmd, "--continue and --abort exclude each other")
 	case len(args) > 0:
 		return command.UsageError(cmd, "%s takes no checkpoint number", flag)
-	case o.DryRun || o.Here || o.Mine || o.AllPanes || len(o.paths) > 0:
+	case o.DryRun || o.Here || o.Mine || o.AllPanes || o.Overwrite || o.Staged || len(o.paths) > 0:
 		return command.UsageError(cmd, "%s goes with no other flag than --force", flag)
 	}
 	return command.Invoke(cmd, d, o.Output, verb, api.FinishRestoreParams{Place: place, Force: o.Force}, showRestore)

@@ -47,6 +47,7 @@ restore does.
 	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
 	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
 	f.BoolVar(&p.Here, "here", false, "also when N comes from another work tree or branch")
+	f.BoolVar(&p.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&t, 1)
 	t.AddTo(cmd, d)
 	o.AddTo(cmd)

@@ -63,6 +63,7 @@ func NewUndo(d command.Deps, verb string) *cobra.Command {
 	f.BoolVar(&p.DiscardEdits, "discard-edits", false, "go back also where files were edited since")
 	f.BoolVar(&p.Mine, "mine", false, "only this pane's files, where other panes changed some meanwhile")
 	f.BoolVar(&p.AllPanes, "all-panes", false, "all files, also those that other panes changed meanwhile")
+	f.BoolVar(&p.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
 	t.AddTo(cmd, d)
 	o.AddTo(cmd)
 	return cmd

@@ -15,10 +15,13 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 	if r.DryRun {
 		f.dryRun(&l, r)
 	} else {
-		l.addf("%s in %s: %s written, %d removed.", did(r), f.ofPane(r.Pane), files(len(r.Written)), len(r.Removed))
+		l.addf("%s in %s: %s written, %d removed.", did(r), f.ofPane(r.Pane), things(r, len(r.Written)), len(r.Removed))
 		if r.Safety > 0 {
-			l.addf("Checkpoint %d holds the work tree as it was before. %s", r.Safety, f.wayBack(r))
+			l.addf("Checkpoint %d holds the %s as it was before. %s", r.Safety, held(r), f.wayBack(r))
 		}
+	}
+	if len(r.Overwritten) > 0 {
+		l.addf("ignored by git and written over, held by the safety checkpoint: %s", f.paths(r.Overwritten))
 	}
 	if len(r.Kept) > 0 {
 		l.addf("kept: unknown to checkpoint %d: %s", r.N, f.paths(r.Kept))
@@ -41,6 +44,25 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 	return l.writeTo(w)
 }
 
+// things counts what a restore writes.
+func things(r api.RestoreResult, n int) string {
+	switch {
+	case !r.Staged:
+		return files(n)
+	case n == 1:
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// held is what a safety checkpoint is saved for.
+func held(r api.RestoreResult) string {
+	if r.Staged {
+		return "index"
+	}
+	return "work tree"
+}
+
 // did is what was done, as the start of a sentence.
 func did(r api.RestoreResult) string {
 	switch r.Action {
@@ -55,6 +77,9 @@ func did(r api.RestoreResult) string {
 	case "abort":
 		return fmt.Sprintf("Gave up the restore of checkpoint %d", r.N)
 	default:
+		if r.Staged {
+			return fmt.Sprintf("Restored the index of checkpoint %d", r.N)
+		}
 		return fmt.Sprintf("Restored checkpoint %d", r.N)
 	}
 }
@@ -68,12 +93,18 @@ func (f Format) wayBack(r api.RestoreResult) string {
 	case "redo":
 		return "To take the turn back, run: turnback undo " + target
 	default:
+		if r.Staged {
+			target += " --staged"
+		}
 		return fmt.Sprintf("To undo, run: turnback checkpoint restore %s %d", target, r.Safety)
 	}
 }
 
 func (f Format) dryRun(l *lines, r api.RestoreResult) {
 	what := fmt.Sprintf("Restoring checkpoint %d", r.N)
+	if r.Staged {
+		what = fmt.Sprintf("Restoring the index of checkpoint %d", r.N)
+	}
 	switch r.Action {
 	case "undo":
 		what = fmt.Sprintf("Taking back turn %d", r.Turn)
@@ -83,7 +114,7 @@ func (f Format) dryRun(l *lines, r api.RestoreResult) {
 		what = fmt.Sprintf("Taking back what checkpoint %d changed", r.N)
 	}
 	l.addf("%s in %s would write %s and remove %d. Nothing was changed.",
-		what, f.ofPane(r.Pane), files(len(r.Written)), len(r.Removed))
+		what, f.ofPane(r.Pane), things(r, len(r.Written)), len(r.Removed))
 	var rows [][]string
 	for _, p := range r.Written {
 		rows = append(rows, []string{"write", f.Name(p)})

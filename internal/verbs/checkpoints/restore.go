@@ -46,8 +46,16 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 	y := way{
 		action: "restore", command: "checkpoint restore", take: (*checkpoint.Store).Restore,
 		place: p.Place, n: p.N, dryRun: p.DryRun, force: p.Force,
-		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes},
-		fill:  func(r *checkpoint.RestoreRequest) { r.Here, r.Mine, r.AllPanes = p.Here, p.Mine, p.AllPanes },
+		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--overwrite": p.Overwrite, "--staged": p.Staged},
+		fill: func(r *checkpoint.RestoreRequest) {
+			r.Here, r.Mine, r.AllPanes, r.Overwrite = p.Here, p.Mine, p.AllPanes, p.Overwrite
+		},
+	}
+	if p.Staged {
+		if p.Mine || p.AllPanes || p.Overwrite {
+			return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "staged goes with none of mine, all_panes and overwrite").WithHint(api.Hint{Param: "staged"})
+		}
+		y.take = (*checkpoint.Store).RestoreStaged
 	}
 	return c.numbered(ctx, y, p.Paths, p.PathsBase64, progress)
 }
@@ -56,8 +64,8 @@ func (c *checkpoints) revert(ctx context.Context, p api.RevertCheckpointParams, 
 	y := way{
 		action: "revert", command: "checkpoint revert", take: (*checkpoint.Store).Revert,
 		place: p.Place, n: p.N, dryRun: p.DryRun, force: p.Force,
-		flags: map[string]bool{"--here": p.Here},
-		fill:  func(r *checkpoint.RestoreRequest) { r.Here = p.Here },
+		flags: map[string]bool{"--here": p.Here, "--overwrite": p.Overwrite},
+		fill:  func(r *checkpoint.RestoreRequest) { r.Here, r.Overwrite = p.Here, p.Overwrite },
 	}
 	return c.numbered(ctx, y, p.Paths, p.PathsBase64, progress)
 }
@@ -86,9 +94,10 @@ func (c *checkpoints) step(action string) func(context.Context, api.UndoParams, 
 			place: p.Place, dryRun: p.DryRun, force: p.Force,
 			flags: map[string]bool{
 				"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--keep-edits": p.KeepEdits, "--discard-edits": p.DiscardEdits,
+				"--overwrite": p.Overwrite,
 			},
 			fill: func(r *checkpoint.RestoreRequest) {
-				r.Here, r.Mine, r.AllPanes = p.Here, p.Mine, p.AllPanes
+				r.Here, r.Mine, r.AllPanes, r.Overwrite = p.Here, p.Mine, p.AllPanes, p.Overwrite
 				r.KeepEdits, r.DiscardEdits = p.KeepEdits, p.DiscardEdits
 			},
 		}, progress)

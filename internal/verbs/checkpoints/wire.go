@@ -45,12 +45,12 @@ func wireDiff(d checkpoint.Diff, pane api.Pane) api.CheckpointDiffResult {
 func wireRestore(action string, r checkpoint.RestoreResult, pane api.Pane, dryRun bool) api.RestoreResult {
 	out := api.RestoreResult{
 		Pane: pane, N: r.N, Turn: r.Turn, Action: action, DryRun: dryRun, Written: wirePaths(r.Written), Removed: wirePaths(r.Removed),
-		Kept: wirePaths(r.Kept), Skipped: wirePaths(r.Skipped), Uncertain: wirePaths(r.Uncertain), HeadHolds: r.HeadHolds, More: r.More, Notes: r.Notes, Untrusted: true,
+		Staged: r.Staged, Overwritten: wirePaths(r.Overwritten), Kept: wirePaths(r.Kept), Skipped: wirePaths(r.Skipped), Uncertain: wirePaths(r.Uncertain), HeadHolds: r.HeadHolds, More: r.More, Notes: r.Notes, Untrusted: true,
 	}
 	if r.Safety != nil {
 		out.Safety = r.Safety.N
 	}
-	for _, list := range [][]string{r.Written, r.Removed, r.Kept, r.Skipped, r.Uncertain} {
+	for _, list := range [][]string{r.Written, r.Removed, r.Kept, r.Skipped, r.Uncertain, r.Overwritten} {
 		for _, p := range list {
 			if text, raw := wire.Path(p); raw != "" {
 				if out.PathsBase64 == nil {
