@@ -15,7 +15,7 @@ import (
 
 // besideOf gathers what is to be kept beside the work tree in l.
 func besideOf(l *looked) beside.Content {
-	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Disk: beside.Disk{
+	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Made: l.files, Disk: beside.Disk{
 		Modes: l.made.Modes, Folders: append([]string{}, l.made.Folders...), Rules: &l.made.Rules, Index: l.made.Index,
 	}}
 }

@@ -154,7 +154,7 @@ func checkFlags(r RestoreRequest) error {
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
-	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten}
+	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten, Made: kept.Made}
 	if c.Beside == "" {
 		to.LeftOut = c.LeftOut
 	}
@@ -263,6 +263,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	if err := s.keepOverwritten(ctx, l, p); err != nil {
 		return err
 	}
+	l.files = p.Made()
 	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
 	if err := s.record(ctx, l, safety, []int{j.to.N}); err != nil {
 		return err
@@ -275,7 +276,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
-		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0,
+		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0 || p.Again,
 	}
 	if len(p.Ops)+len(p.Folders) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {

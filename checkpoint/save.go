@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/late"
 	"github.com/turnback/turnback/checkpoint/record"
@@ -28,7 +29,8 @@ type looked struct {
 	made   snapshot.Result
 	lfs    []string // the LFS content that is kept for it
 
-	overwritten string // a mirrored tree of what a restore writes over, to be kept beside
+	files       []beside.Made // that a restore is about to make
+	overwritten string        // a mirrored tree of what a restore writes over, to be kept beside
 }
 
 // look makes the tree of the work tree. The lock is held. Paths in include are

@@ -35,6 +35,8 @@ type Content struct {
 	// Overwritten is a mirrored tree: the files and links that git ignored and that
 	// a restore wrote over, as they were on disk. Empty: there are none.
 	Overwritten string
+
+	Made []Made // what the restore made where nothing was
 }
 
 // Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree,
@@ -54,6 +56,7 @@ const (
 	nameBytes       = "bytes"
 	nameOverwritten = "overwritten"
 	nameLFS         = "lfs"
+	nameMade        = "made"
 )
 
 // Parts gives the entries that c needs; none where there is nothing to keep.
@@ -64,6 +67,7 @@ func (c *Content) Parts() []Part {
 		Part{Name: nameLeftOut, Data: encodeLeftOut(c.LeftOut)},
 		Part{Name: nameNamed, Data: encodePaths(c.Named)},
 		Part{Name: nameLFS, Data: encodeLFS(c.LFS)},
+		Part{Name: nameMade, Data: encodeMade(c.Made)},
 		Part{Name: nameOverwritten, Tree: c.Overwritten},
 		Part{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
 	) {
@@ -90,6 +94,8 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.Named, err = decodePaths(data); return err })
 		case nameLFS:
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.LFS, err = DecodeLFS(data); return err })
+		case nameMade:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.Made, err = decodeMade(data); return err })
 		case nameBytes:
 			c.Bytes, err = treeOf(e)
 		case nameOverwritten:

@@ -46,8 +46,9 @@ type Target struct {
 	// but for some files; nil: all. With it, folders are none of the target's.
 	Own map[string]bool
 
-	Overwritten string // a tree of files that git ignored, to be brought back; empty: none
-	Overwrite   bool   // what git ignores may be written over
+	Overwritten string        // a tree of files that git ignored, to be brought back; empty: none
+	Made        []beside.Made // what was made since where nothing was
+	Overwrite   bool          // what git ignores may be written over
 }
 
 // Planner makes plans for one work tree.
@@ -70,8 +71,10 @@ type Plan struct {
 	// Overwritten are files that git ignores and that are written over, or that stand
 	// in the way; before the ops are carried out, Keep has to store them.
 	Overwritten []string
+	Again       bool     // what the ops leave has to be seen: the trees do not tell
 	Include     []string // left out of the work tree's own tree, but about to be changed
 
+	made     map[string]bool  // was made by the restore that the target undoes
 	leftThen snapshot.Reasons // what the target left out
 	leftNow  snapshot.Reasons // what the work tree's own tree left out
 }
@@ -122,6 +125,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	}
 	setRaw(p.Ops, overwritten)
 	if err := s.haveObjects(ctx, p, to); err != nil {
+		return nil, err
+	}
+	if err := s.removeMade(ctx, p, to, paths); err != nil {
 		return nil, err
 	}
 	ignored, err := s.keepUnknown(ctx, l, p, to, changes)
@@ -322,7 +328,7 @@ func (s *Planner) keepUnknown(ctx context.Context, l From, p *Plan, to Target, c
 	}
 	placed := p.places()
 	p.Ops = slices.DeleteFunc(p.Ops, func(op restore.Op) bool {
-		if op.New.Absent() && ignored[op.Path] && !placed(op.Path) {
+		if op.New.Absent() && ignored[op.Path] && !placed(op.Path) && !p.made[op.Path] {
 			p.Kept = append(p.Kept, op.Path)
 			return true
 		}

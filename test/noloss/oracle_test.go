@@ -124,10 +124,10 @@ func (w *world) contents(c checkpoint.Checkpoint) files {
 	f := files{}
 	for path, o := range tree {
 		content := data[o.id]
-		if _, ok := beside["crlf/"+path]; ok {
+		if _, ok := beside["bytes/crlf/"+path]; ok {
 			content = strings.ReplaceAll(content, "\n", "\r\n")
 		}
-		if raw, ok := beside["raw/"+path]; ok {
+		if raw, ok := beside["bytes/raw/"+path]; ok {
 			content = data[raw.id]
 		}
 		f[path] = entry(o.mode, content)

@@ -165,12 +165,8 @@ func (s step) String() string { return s.name }
 // times gives a step its weight.
 func times(n int, name string, run func()) []step { return slices.Repeat([]step{{name, run}}, n) }
 
-// notYet are steps after which the claim does not hold yet.
-const notYet = "autocrlf,attributes,ignore,exclude,excludes file,unstage"
-
 func (w *world) steps() []step {
-	all := slices.Concat(w.personSteps(), w.ourSteps())
-	return slices.DeleteFunc(all, func(s step) bool { return slices.Contains(strings.Split(notYet, ","), s.name) })
+	return slices.Concat(w.personSteps(), w.ourSteps())
 }
 
 // draws

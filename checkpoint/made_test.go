@@ -1,0 +1,46 @@
+package checkpoint_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a restore made goes again when its safety checkpoint is restored, also where
+// git ignores it by then, and comes back with the next step.
+func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
+	for name, before := range map[string]func(r *room){
+		"ignored before": func(r *room) { r.Write(".gitignore", "new\n"); r.Remove("new") },
+		"ignored after":  func(r *room) { r.Remove("new"); r.Git("rm", "-q", "--cached", "new") },
+		"hidden from git": func(r *room) {
+			r.Git("update-index", "--skip-worktree", "new")
+			r.Remove("new")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, map[string]string{"a": "1"})
+			r.Write("new", "2")
+			if name == "ignored after" {
+				r.Write(".gitignore", "n*\n")
+			}
+			r.Git("add", "--force", "new")
+			r.take("one", func() { r.Write("a", "3") })
+			if name == "ignored after" {
+				r.Write(".gitignore", "")
+			}
+			r.Write("a", "4")
+			before(r)
+			then := r.Tree()
+			forth := r.restore(1)
+			after := r.Tree()
+			back := r.restore(forth.Safety.N)
+			if diff := cmp.Diff(then, r.Tree()); diff != "" {
+				t.Errorf("there and back (- before, + now):\n%s", diff)
+			}
+			r.restore(back.Safety.N)
+			if diff := cmp.Diff(after, r.Tree()); diff != "" {
+				t.Errorf("and forth again (- after, + now):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/internal/restore"
+)
+
+// Made lists what p makes where nothing is, for its safety checkpoint. What a
+// filter program has a say in is not among it: nobody could tell its bytes later.
+func (p *Plan) Made() []beside.Made {
+	var list []beside.Made
+	for _, op := range p.Ops {
+		if op.Old.Absent() && !op.New.Absent() && !op.New.Filtered {
+			list = append(list, beside.Made{Path: op.Path, Mode: op.New.Mode, ID: op.New.ID, Raw: op.New.Raw, CRLF: op.New.CRLF})
+		}
+	}
+	return list
+}
+
+// removeMade has p take away what the restore made whose safety checkpoint the
+// target is, as long as it is as it was made: there was nothing when the checkpoint
+// was taken, whatever the trees and the ignore rules say of the path.
+func (s *Planner) removeMade(ctx context.Context, p *Plan, to Target, paths []string) error {
+	if len(to.Made) == 0 || to.Own != nil {
+		return nil
+	}
+	at := map[string]int{}
+	for i, op := range p.Ops {
+		at[op.Path] = i
+	}
+	p.made = map[string]bool{}
+	var hidden []string
+	for _, m := range to.Made {
+		if !Wanted(m.Path, paths) || p.leftThen.At(m.Path) != "" {
+			continue
+		}
+		holds, err := p.Run.Holds(ctx, m.Path, restore.File{Mode: m.Mode, ID: m.ID, Raw: m.Raw, CRLF: m.CRLF})
+		if err != nil {
+			return err
+		}
+		if !holds {
+			continue
+		}
+		p.made[m.Path] = true
+		if i, ok := at[m.Path]; ok {
+			p.Ops[i].New = restore.File{}
+			continue
+		}
+		hidden = append(hidden, m.Path)
+	}
+	return s.removeHidden(ctx, p, to, hidden)
+}
+
+// removeHidden plans the removal of files that are not among what differs between
+// the two trees. Those that neither tree has are kept beside the safety checkpoint.
+func (s *Planner) removeHidden(ctx context.Context, p *Plan, to Target, hidden []string) error {
+	inBoth, err := s.Repo.PathsOf(ctx, to.Tree, hidden)
+	if err != nil {
+		return err
+	}
+	for _, path := range hidden {
+		f, ok := s.ignoredFile(path)
+		if !ok {
+			continue
+		}
+		p.Ops = append(p.Ops, restore.Op{Path: path, Old: f})
+		if inBoth[path] {
+			p.Again = true
+		}
+		p.Overwritten = append(p.Overwritten, path)
+	}
+	return nil
+}
