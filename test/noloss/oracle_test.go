@@ -13,21 +13,25 @@ import (
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
-// visible lists what git sees on disk: tracked files, and untracked ones that
-// it does not ignore. Nested repositories and pipes are not git's to keep.
-func (w *world) visible() files {
-	out, all := files{}, w.disk()
-	for _, args := range [][]string{{"ls-files", "-z"}, {"ls-files", "-z", "-o", "--exclude-standard"}} {
-		listed, err := w.TryGit(args...)
-		if err != nil {
-			w.rt.Fatalf("%v", err)
+// visible lists what git sees of all on disk: tracked files, and untracked ones
+// that it does not ignore. Nested repositories and pipes are not git's to keep.
+func (w *world) visible(all files, tracked map[string]string) files {
+	out := files{}
+	add := func(path string) {
+		e, ok := all[path]
+		if ok && (e.Kind == gittest.File || e.Kind == gittest.Link) && !beyondLink(all, path) {
+			out[path] = e
 		}
-		for path := range strings.SplitSeq(listed, "\x00") {
-			e, ok := all[path]
-			if ok && (e.Kind == gittest.File || e.Kind == gittest.Link) && !beyondLink(all, path) {
-				out[path] = e
-			}
-		}
+	}
+	for path := range tracked {
+		add(path)
+	}
+	listed, err := w.TryGit("ls-files", "-z", "-o", "--exclude-standard")
+	if err != nil {
+		w.rt.Fatalf("%v", err)
+	}
+	for path := range strings.SplitSeq(listed, "\x00") {
+		add(path)
 	}
 	return out
 }
@@ -80,7 +84,8 @@ type moment struct {
 }
 
 func (w *world) look() moment {
-	m := moment{disk: w.disk(), seen: w.visible(), sizes: map[string]int64{}, tracked: w.tracked(), print: w.fingerprint()}
+	m := moment{disk: w.disk(), sizes: map[string]int64{}, tracked: w.tracked(), print: w.fingerprint()}
+	m.seen = w.visible(m.disk, m.tracked)
 	for path, e := range m.disk {
 		if st, err := os.Lstat(w.Path(path)); err == nil && e.Kind == gittest.File {
 			m.sizes[path] = st.Size()
@@ -212,8 +217,7 @@ func (w *world) same(a, b gittest.Entry, exec bool) bool {
 }
 
 func (w *world) execCounts() bool {
-	v, err := w.TryGit("config", "core.fileMode")
-	return err != nil || strings.TrimSpace(v) != "false"
+	return !strings.Contains(strings.ToLower(w.Read(".git/config")), "filemode = false")
 }
 
 // checkSaved compares what git holds of c with what was visible when it was taken.

@@ -319,7 +319,7 @@ func (w *world) checkRestored(o op, s saved, out outcome) {
 		}
 	}
 	safety := w.contents(*res.Safety)
-	for path := range w.visible() {
+	for path := range w.visible(now, w.tracked()) {
 		_, want := s.files[path]
 		_, was := safety[path]
 		if was && !want && !slices.Contains(res.Kept, path) && !slices.Contains(res.Skipped, path) {
@@ -355,7 +355,7 @@ func (w *world) undoOrRedo(do string) {
 
 // checkUndone compares the disk with what was there when the turn began.
 func (w *world) checkUndone(p *worker, out outcome) {
-	turn, now, exec := out.restore.Turn, w.visible(), w.execCounts()
+	turn, now, exec := out.restore.Turn, w.visible(w.disk(), w.tracked()), w.execCounts()
 	then, known := p.then[turn]
 	if !known {
 		return
