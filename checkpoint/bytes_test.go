@@ -218,24 +218,58 @@ func TestBytesAloneAreAChange(t *testing.T) {
 // TestLineEndsEditedMeanwhileStay edits a file's line ends between the safety
 // checkpoint and the swap: git would store the same, the bytes are others.
 func TestLineEndsEditedMeanwhileStay(t *testing.T) {
-	r := newRoom(t, map[string]string{"first": "1\n"})
-	r.Git("config", "core.autocrlf", "true")
-	r.Git("config", "core.safecrlf", "false")
-	r.Write("a.txt", "1\n")
-	saved := r.take("one", func() { r.Write("first", "2\n") })
-	r.Write("a.txt", "a\r\nb\r\n")
-	req := r.request(saved.N)
-	req.Check = nil
-	req.Step = func(step string) error {
-		if step == "written a.txt" {
-			r.Write("a.txt", "a\nb\n")
-		}
-		return nil
+	for _, c := range []struct{ name, now, edit string }{{"CRLF to LF", "a\r\nb\r\n", "a\nb\n"}, {"LF to CRLF", "a\nb\n", "a\r\nb\r\n"}, {"mixed to LF", "a\r\nb\n", "a\nb\n"}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRoom(t, map[string]string{"first": "1\n"})
+			r.Git("config", "core.autocrlf", "true")
+			r.Git("config", "core.safecrlf", "false")
+			r.Write("a.txt", "1\n")
+			saved := r.take("one", func() { r.Write("first", "2\n") })
+			r.Write("a.txt", c.now)
+			req := r.request(saved.N)
+			req.Step = func(step string) error {
+				if step == "written a.txt" {
+					r.Write("a.txt", c.edit)
+				}
+				return nil
+			}
+			_, err := r.store.Restore(t.Context(), req)
+			wantCode(t, err, checkpoint.ChangedMeanwhile)
+			if got := r.Read("a.txt"); got != c.edit {
+				t.Errorf("the edit is lost: %q", got)
+			}
+		})
 	}
-	_, err := r.store.Restore(t.Context(), req)
-	wantCode(t, err, checkpoint.ChangedMeanwhile)
-	if got := r.Read("a.txt"); got != "a\nb\n" {
-		t.Errorf("the edit is lost: %q", got)
+}
+
+// TestB53FilesOfTheIndexComeBack has so many files that they are taken over from
+// git's index, which knows them as unchanged.
+func TestB53FilesOfTheIndexComeBack(t *testing.T) {
+	files := map[string]string{}
+	for i := range 250 {
+		files[fmt.Sprintf("d%d/crlf%d.txt", i%3, i)] = fmt.Sprintf("line\r\nnumber %d\r\n", i)
+		files[fmt.Sprintf("d%d/lf%d.txt", i%3, i)] = fmt.Sprintf("line\nnumber %d\n", i)
+		files[fmt.Sprintf("d%d/odd%d.ibm", i%3, i)] = "\x81\x82\x25" // as long in either encoding
+	}
+	g := gittest.New(t)
+	g.Git("config", "core.autocrlf", "true")
+	g.Git("config", "core.safecrlf", "false")
+	g.Write(".gitattributes", "*.ibm working-tree-encoding=IBM037\n")
+	g.WriteAll(files)
+	g.Commit("all")
+	r := &room{Repo: g, t: t, store: open(t, g, nil), pane: checkpoint.Pane{ID: "00d333ce"}}
+	saved := r.take("one", func() { r.Write("new", "1") })
+	r.take("two", func() {
+		for path := range files {
+			r.Remove(path)
+		}
+	})
+	r.Git("config", "core.autocrlf", "false")
+	r.restore(saved.N)
+	for path, want := range files {
+		if got := r.Read(path); got != want {
+			t.Fatalf("%s came back as %q, was %q", path, got, want)
+		}
 	}
 }
 
