@@ -156,7 +156,7 @@ func (s *Store) lockedAll(ctx context.Context, f func() error) error {
 	if err != nil {
 		return fail.From(err)
 	}
-	return fail.From(errors.Join(f(), unlock()))
+	return fail.From(errors.Join(f(), s.repo.Discard(), unlock()))
 }
 
 // byPane splits a sorted list into one list a pane.

@@ -75,7 +75,7 @@ func TestB101KilledAtEachGitCall(t *testing.T) {
 					s.arm(t, at, die)
 					err := w.actInProcess(t, sc, s)
 					t.Logf("git %s: %v", s.hit(), err)
-					if err == nil {
+					if err == nil && s.hit() != "" { // young files may be looked at once more, or not
 						t.Error("the process was not killed")
 					}
 					w.check(sc, before, err)

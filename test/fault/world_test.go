@@ -292,7 +292,7 @@ func (w *world) leftovers() {
 	}
 	for _, pattern := range []string{
 		"trees/*/index-*", "trees/*/rules-*", "trees/*/table-*", "trees/*/journal-*", "trees/*/content-*", "trees/*/restore.json*", "trees/*/newest.json-*",
-		"quarantine*", "tmp-*",
+		"quarantine/*", "tmp-*",
 	} {
 		left, _ := filepath.Glob(filepath.Join(w.Root, ".git", "turnback", pattern))
 		for _, path := range left {
