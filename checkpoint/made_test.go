@@ -10,8 +10,9 @@ import (
 // git ignores it by then, and comes back with the next step.
 func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
 	for name, before := range map[string]func(r *room){
-		"ignored before": func(r *room) { r.Write(".gitignore", "new\n"); r.Remove("new") },
-		"ignored after":  func(r *room) { r.Remove("new"); r.Git("rm", "-q", "--cached", "new") },
+		"ignored before":  func(r *room) { r.Write(".gitignore", "new\n"); r.Remove("new") },
+		"ignored after":   func(r *room) { r.Remove("new"); r.Git("rm", "-q", "--cached", "new") },
+		"an empty folder": func(r *room) { r.Write(".gitignore", "e*\n"); r.Remove("empty") },
 		"hidden from git": func(r *room) {
 			r.Git("update-index", "--skip-worktree", "new")
 			r.Remove("new")
@@ -20,6 +21,7 @@ func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t, map[string]string{"a": "1"})
 			r.Write("new", "2")
+			r.Mkdir("empty/inner")
 			if name == "ignored after" {
 				r.Write(".gitignore", "n*\n")
 			}

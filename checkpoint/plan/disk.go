@@ -82,7 +82,7 @@ func folderPerm(m *snapshot.Modes) func(folder string) uint32 {
 
 // folders plans the changes of folders: those that the ops have to make, and those
 // that no file tells of. Of those that are there, none gets other bits.
-func (p *Plan) folders(root string, l From, to Target, paths []string, ignored map[string]bool) {
+func (p *Plan) folders(root string, l From, to Target, paths []string, ignored map[string]bool, made []string) {
 	now, then := folderPerm(l.Disk.Modes), folderPerm(to.Disk.Modes)
 	p.Folders = restore.MissingFolders(root, p.Ops, then)
 	if l.Disk.Folders == nil || to.Disk.Folders == nil || to.Own != nil {
@@ -91,9 +91,10 @@ func (p *Plan) folders(root string, l From, to Target, paths []string, ignored m
 	within := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(dir string) bool { return !Wanted(dir, paths) || p.leftThen.At(dir) != "" })
 	}
+	have := slices.Compact(slices.Sorted(slices.Values(append(within(l.Disk.Folders), within(made)...))))
 	p.Folders = append(p.Folders, restore.FolderChanges(root, restore.FolderPlan{
-		Have: within(l.Disk.Folders), Want: within(to.Disk.Folders), Stay: to.Disk.Folders, Ops: p.Ops,
-		PermNow: now, PermThen: then, Keep: func(dir string) bool { return ignored[inside(dir)] },
+		Have: have, Want: within(to.Disk.Folders), Stay: to.Disk.Folders, Ops: p.Ops,
+		PermNow: now, PermThen: then, Keep: func(dir string) bool { return ignored[inside(dir)] && !p.made[dir] },
 	})...)
 }
 

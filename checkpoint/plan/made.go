@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 )
 
@@ -14,6 +15,11 @@ func (p *Plan) Made() []beside.Made {
 	for _, op := range p.Ops {
 		if op.Old.Absent() && !op.New.Absent() && !op.New.Filtered {
 			list = append(list, beside.Made{Path: op.Path, Mode: op.New.Mode, ID: op.New.ID, Raw: op.New.Raw, CRLF: op.New.CRLF})
+		}
+	}
+	for _, dir := range p.Folders {
+		if dir.Made {
+			list = append(list, beside.Made{Path: dir.Path, Mode: git.ModeTree})
 		}
 	}
 	return list
@@ -36,6 +42,10 @@ func (s *Planner) removeMade(ctx context.Context, p *Plan, to Target, paths []st
 		if !Wanted(m.Path, paths) || p.leftThen.At(m.Path) != "" {
 			continue
 		}
+		if m.Mode == git.ModeTree {
+			p.made[m.Path] = true
+			continue
+		}
 		holds, err := p.Run.Holds(ctx, m.Path, restore.File{Mode: m.Mode, ID: m.ID, Raw: m.Raw, CRLF: m.CRLF})
 		if err != nil {
 			return err
@@ -51,6 +61,21 @@ func (s *Planner) removeMade(ctx context.Context, p *Plan, to Target, paths []st
 		hidden = append(hidden, m.Path)
 	}
 	return s.removeHidden(ctx, p, to, hidden)
+}
+
+// madeFolders are the folders that the restore made whose safety checkpoint the
+// target is, and that are there still.
+func (s *Planner) madeFolders(p *Plan, to Target) []string {
+	var list []string
+	for _, m := range to.Made {
+		if m.Mode != git.ModeTree || !p.made[m.Path] {
+			continue
+		}
+		if st, _, err := restore.Stands(s.Repo.Worktree, m.Path); err == nil && st != nil && st.IsDir() {
+			list = append(list, m.Path)
+		}
+	}
+	return list
 }
 
 // removeHidden plans the removal of files that are not among what differs between

@@ -140,7 +140,7 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if err := s.checkWay(l, to, p); err != nil {
 		return nil, err
 	}
-	p.folders(s.Repo.Worktree, l, to, paths, ignored)
+	p.folders(s.Repo.Worktree, l, to, paths, ignored, s.madeFolders(p, to))
 	return p, nil
 }
 
