@@ -127,19 +127,28 @@ func writeOne(w *git.TreeWriter, list []git.Entry) (oid, error) {
 // recheckObjects makes sure that what the table relies on is still in the object
 // store: what is not is stored again.
 func (s *Scanner) recheckObjects(ctx context.Context) error {
-	var ids []string
+	var staged, own []string // held by the user's index; by nothing, as far as is known
 	s.table.root.each(func(at *node, e *entry) {
-		if e.has(fInTree) && e.mode != modeGitlink {
-			ids = append(ids, e.id.text(s.repo.IDLen))
+		switch id := e.id.text(s.repo.IDLen); {
+		case !e.has(fInTree) || e.mode == modeGitlink:
+		case e.has(fTracked) && e.idxID == e.id:
+			staged = append(staged, id)
+		default:
+			own = append(own, id)
 		}
 		if e.form == formRaw {
-			ids = append(ids, at.raws[e.name].text(s.repo.IDLen))
+			own = append(own, at.raws[e.name].text(s.repo.IDLen))
 		}
 	})
-	missing, err := s.repo.Missing(ctx, ids)
+	missing, err := s.repo.Missing(ctx, staged)
 	if err != nil {
 		return err
 	}
+	taken, err := s.repo.Hold(ctx, own)
+	if err != nil {
+		return err
+	}
+	missing = append(missing, taken...)
 	gone := make(map[string]bool, len(missing))
 	for _, id := range missing {
 		gone[id] = true

@@ -1,0 +1,33 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+
+	"github.com/turnback/turnback/checkpoint"
+)
+
+// What an earlier look found in the repository, held by no ref, is held by the
+// save itself: git gc may take it from the repository at any time.
+func TestObjectsOfAnEarlierLookAreHeld(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1"})
+	r.GitInput("of a merge that is not finished\n", "hash-object", "-w", "--stdin")
+	r.Write("b", "of a merge that is not finished\n")
+	// The first look takes the file in, and nothing comes of it.
+	if _, err := r.store.Undo(t.Context(), r.request(0)); !checkpoint.HasCode(err, checkpoint.NothingToUndo) {
+		t.Fatal(err)
+	}
+	res, err := r.store.Save(t.Context(), checkpoint.SaveRequest{Kind: checkpoint.KindManual, Pane: r.pane, Always: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.GitInput("of a merge that is not finished\n", "hash-object", "--stdin")
+	if err := os.Remove(r.Path(".git/objects/" + id[:2] + "/" + id[2:])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if out, err := r.TryGit("cat-file", "-e", res.Checkpoint.Commit+":b"); err != nil {
+		t.Errorf("the checkpoint has lost b: %v %s", err, out)
+	}
+}
