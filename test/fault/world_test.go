@@ -39,11 +39,6 @@ type scenario struct {
 	spares  bool // needs no room
 }
 
-func (w *world) save(s *checkpoint.Store, turn int) error {
-	_, err := s.Save(w.t.Context(), w.turn(turn))
-	return err
-}
-
 func (w *world) turn(turn int) checkpoint.SaveRequest {
 	return checkpoint.SaveRequest{Kind: checkpoint.KindTurn, Pane: w.pane, Turn: turn, State: "done", Label: fmt.Sprintf("turn %d", turn)}
 }
