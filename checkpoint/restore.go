@@ -131,13 +131,10 @@ func (s *Store) others(r RestoreRequest) company.Request {
 	}
 }
 
-// note tells the person what was left alone, and what is uncertain.
+// note tells the person what was left alone.
 func (res *RestoreResult) note(o *company.Company) {
 	if len(o.Shared()) > 0 {
 		res.Notes = append(res.Notes, "left alone, nobody can tell whose they are: "+o.Describe(o.Shared()))
-	}
-	if len(res.Uncertain) > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("saved late: %s may not be as at that time", fail.Quoted(res.Uncertain)))
 	}
 }
 

@@ -38,7 +38,11 @@ type Checkpoint struct {
 	LeftOut      []LeftOut `json:"left_out"` // the first 20
 	LeftOutCount int       `json:"left_out_count"`
 	Late         bool      `json:"late"`
-	Damaged      string    `json:"damaged,omitempty"` // why it cannot be restored
+	// Uncertain are files that changed after the agent was let go and before they
+	// were saved: the first 20.
+	Uncertain      []KeptItem `json:"uncertain,omitempty"`
+	UncertainCount int        `json:"uncertain_count,omitempty"`
+	Damaged        string     `json:"damaged,omitempty"` // why it cannot be restored
 	// Dropped and Until are set in the trash: since when it is there, and when it
 	// goes for good. UTC.
 	Dropped *time.Time `json:"dropped,omitempty"`

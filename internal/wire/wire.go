@@ -18,6 +18,11 @@ func Checkpoint(c checkpoint.Checkpoint) api.Checkpoint {
 		Session: c.Pane.Session, Turn: c.Turn, State: c.State, Label: c.Label, Worktree: c.Worktree, At: c.At.UTC(), Agent: c.Agent,
 		AgentSession: c.AgentSession, LeftOut: LeftOut(c.LeftOut), LeftOutCount: c.LeftOutCount, Late: c.Late, Damaged: c.Damaged,
 	}
+	for _, p := range c.Uncertain {
+		path, raw := Path(p)
+		out.Uncertain = append(out.Uncertain, api.KeptItem{Path: path, PathBase64: raw})
+	}
+	out.UncertainCount = c.UncertainCount
 	if b := c.Base; b != nil {
 		out.Base = &api.Base{Name: b.Name, Head: b.Head, Tree: b.Tree}
 	}

@@ -84,6 +84,13 @@ func (f Format) listRemarks(l *lines, c api.Checkpoint, all bool) {
 	if c.Late {
 		l.addf("%scheckpoint %d was saved late: it may hold edits of the next turn", mark, c.N)
 	}
+	if len(c.Uncertain) > 0 {
+		names := make([]string, 0, len(c.Uncertain))
+		for _, u := range c.Uncertain {
+			names = append(names, f.rawName(u.Path, u.PathBase64))
+		}
+		l.addf("%scheckpoint %d uncertain, changed after the agent was let go: %s", mark, c.N, nameList(names, max(c.UncertainCount, len(names))))
+	}
 	if c.Damaged != "" {
 		l.addf("%scheckpoint %d is damaged: %s", mark, c.N, screen.Line(c.Damaged))
 	}

@@ -21,7 +21,11 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 		}
 	}
 	if len(r.Overwritten) > 0 {
-		l.addf("ignored by git and written over, held by the safety checkpoint: %s", f.paths(r.Overwritten))
+		what := "written over, held by the safety checkpoint"
+		if r.DryRun {
+			what = "would be written over"
+		}
+		l.addf("ignored by git and %s: %s", what, f.paths(r.Overwritten))
 	}
 	if len(r.Kept) > 0 {
 		l.addf("kept: unknown to checkpoint %d: %s", r.N, f.paths(r.Kept))

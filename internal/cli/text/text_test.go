@@ -214,6 +214,29 @@ a note^[
 `, func(w *strings.Builder) error { return format().Restore(w, r) })
 }
 
+func TestARestoreOfTheIndexSaysSo(t *testing.T) {
+	r := api.RestoreResult{Pane: pane(), N: 1, Action: "restore", Staged: true, Safety: 3, Written: []string{"a.txt"}}
+	check(t, `
+Restored the index of checkpoint 1 in api-feat-retry, pane 00d333ce: 1 entry written, 0 removed.
+Checkpoint 3 holds the index as it was before. To undo, run: turnback checkpoint restore -s api-feat-retry -w 00d333ce --staged 3
+`, func(w *strings.Builder) error { return format().Restore(w, r) })
+}
+
+func TestListNamesWhatALateSaveIsUncertainOf(t *testing.T) {
+	r := api.ListCheckpointsResult{Pane: pane(), Enabled: true, Checkpoints: []api.Checkpoint{{
+		N: 2, Turn: 2, State: "done", At: today(14, 0, 0), Commit: "1a2b3c4d", Label: "l", Late: true,
+		Uncertain: []api.KeptItem{{Path: "b c"}, {Path: "a"}}, UncertainCount: 30,
+	}}}
+	var w strings.Builder
+	if err := format().List(&w, r, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "checkpoint 2 was saved late: it may hold edits of the next turn\ncheckpoint 2 uncertain, changed after the agent was let go: b c, a and 28 more\n"
+	if !strings.HasSuffix(w.String(), want) {
+		t.Errorf("list is\n%s\nand should end in\n%s", w.String(), want)
+	}
+}
+
 func TestUndoAndRedoTellWhereTheyEnd(t *testing.T) {
 	r := api.RestoreResult{Pane: pane(), N: 1, Turn: 2, Action: "undo", Safety: 3, Written: []string{"a.txt"}, More: true}
 	check(t, `
