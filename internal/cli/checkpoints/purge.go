@@ -53,7 +53,7 @@ index. Objects that nothing reaches stay until git's next gc; --now removes them
 	f.StringVar(&path, "path", "", "the file or folder `PATH`, relative to the root of the work tree")
 	f.BoolVar(&p.Now, "now", false, "remove the objects too, as far as nothing can reach them")
 	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be purged, and change nothing")
-	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
+	f.BoolVar(&p.Force, "force", false, "also while an agent works in a work tree of the repository")
 	o.AddTo(cmd)
 	return cmd
 }

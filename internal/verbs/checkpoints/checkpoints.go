@@ -6,6 +6,8 @@ package checkpoints
 import (
 	"context"
 	"errors"
+	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,17 +165,46 @@ func (c *checkpoints) ready(place api.Place, worktree string) func(context.Conte
 			return err
 		}
 		busy = slices.DeleteFunc(busy, func(w registry.Window) bool { return ownAgent(place, w) })
-		if len(busy) == 0 {
-			return nil
-		}
-		w := busy[0]
-		e := api.Errorf(api.CodeNotReady, "the agent in %s of %s, pane %s, is mid-turn (%s) in this work tree", w.Name, w.Session, w.ID, w.StateOrNone())
-		h := api.Hint{Detail: "wait for the turn to end, or add --force"}
-		for _, w := range busy {
-			h.Available = append(h.Available, w.ID)
-		}
-		return e.WithHint(h)
+		return midTurn(busy, "this work tree")
 	}
+}
+
+// readyEverywhere refuses while an agent is mid-turn in any work tree of a store's
+// repository, the caller's own too: what its turn started from is to be purged.
+func (c *checkpoints) readyEverywhere(store *checkpoint.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		where := map[string]string{store.Worktree(): "this work tree"}
+		windows, _ := registry.ReadRecords(store.CommonDir())
+		for _, w := range windows {
+			if _, err := os.Stat(w.Worktree); err == nil && where[w.Worktree] == "" {
+				where[w.Worktree] = "the work tree " + w.Worktree
+			}
+		}
+		for _, worktree := range slices.Sorted(maps.Keys(where)) {
+			busy, err := c.Panes.Busy(ctx, worktree)
+			if err == nil {
+				err = midTurn(busy, where[worktree])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// midTurn is the refusal where the agents of busy work in a work tree.
+func midTurn(busy []registry.Window, where string) error {
+	if len(busy) == 0 {
+		return nil
+	}
+	w := busy[0]
+	e := api.Errorf(api.CodeNotReady, "the agent in %s of %s, pane %s, is mid-turn (%s) in %s", w.Name, w.Session, w.ID, w.StateOrNone(), where)
+	h := api.Hint{Detail: "wait for the turn to end, or add --force"}
+	for _, w := range busy {
+		h.Available = append(h.Available, w.ID)
+	}
+	return e.WithHint(h)
 }
 
 // ownAgent tells whether the caller was started by w's agent.

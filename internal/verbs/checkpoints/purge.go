@@ -23,9 +23,13 @@ func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (
 	}
 	r := checkpoint.PurgeRequest{Path: path, Now: p.Now, DryRun: p.DryRun}
 	if !p.Force && !p.DryRun {
-		r.Check = c.ready(p.Place, store.Worktree())
+		r.Check = c.readyEverywhere(store)
+		err = r.Check(ctx)
 	}
-	res, err := store.Purge(ctx, r)
+	var res checkpoint.PurgeResult
+	if err == nil {
+		res, err = store.Purge(ctx, r)
+	}
 	if err != nil {
 		line := again{words: []string{"turnback checkpoint purge --path " + shell.Word(path)}}
 		if p.Now {

@@ -48,7 +48,7 @@ func (c *checkpoints) reads() []verbs.Verb {
 
 // restores are the verbs that change the work tree.
 func (c *checkpoints) restores() []verbs.Verb {
-	finishes := about("not_ready", "damaged", "interrupted", "changed_meanwhile", "disk_full", "sandboxed")
+	finishes := about("not_ready", "damaged", "interrupted", "changed_meanwhile", "content_missing", "disk_full", "sandboxed")
 	restores := append([]string{"would_overwrite", "other_worktree", "head_moved"}, finishes...)
 	others := append([]string{"others_changed"}, restores...)
 	steps := append([]string{"edited_since", "conflicts", "nothing_to_undo"}, others...)
