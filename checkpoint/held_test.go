@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/turnback/turnback/checkpoint"
 )
@@ -13,6 +14,7 @@ import (
 // save itself: git gc may take it from the repository at any time.
 func TestObjectsOfAnEarlierLookAreHeld(t *testing.T) {
 	r := newRoom(t, map[string]string{"a": "1"})
+	r.store = open(t, r.Repo, func(o *checkpoint.Options) { o.Now = func() time.Time { return time.Now().Add(time.Minute) } })
 	r.GitInput("of a merge that is not finished\n", "hash-object", "-w", "--stdin")
 	r.Write("b", "of a merge that is not finished\n")
 	// The first look takes the file in, and nothing comes of it.

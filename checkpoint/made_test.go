@@ -13,6 +13,11 @@ func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
 		"ignored before":  func(r *room) { r.Write(".gitignore", "new\n"); r.Remove("new") },
 		"ignored after":   func(r *room) { r.Remove("new"); r.Git("rm", "-q", "--cached", "new") },
 		"an empty folder": func(r *room) { r.Write(".gitignore", "e*\n"); r.Remove("empty") },
+		"an empty folder in the place of a file": func(r *room) {
+			r.Write(".gitignore", "new/\n")
+			r.Remove("new")
+			r.Mkdir("new/hidden")
+		},
 		"hidden from git": func(r *room) {
 			r.Git("update-index", "--skip-worktree", "new")
 			r.Remove("new")

@@ -291,6 +291,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 func (s *Store) keepOverwritten(ctx context.Context, l *looked, p *plan.Plan) (err error) {
 	disk := besideOf(l).Disk
 	l.overwritten, err = s.planner.Keep(ctx, p, &disk)
+	s.planner.KeepFolders(p, &disk)
 	l.made.Folders = disk.Folders
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/internal/git"
@@ -103,8 +101,8 @@ func (s *Planner) ignoredFile(path string) (restore.File, bool) {
 }
 
 // Keep stores what p writes over and git ignores, fills in the ids of its ops, and
-// returns a mirrored tree of it (empty: there is nothing). What of it is in no tree
-// is added to disk: permission bits, and folders that hold nothing.
+// returns a mirrored tree of it (empty: there is nothing). The permission
+// bits of it are added to disk.
 func (s *Planner) Keep(ctx context.Context, p *Plan, disk *beside.Disk) (string, error) {
 	if len(p.Overwritten) == 0 {
 		return "", nil
@@ -133,7 +131,6 @@ func (s *Planner) Keep(ctx context.Context, p *Plan, disk *beside.Disk) (string,
 	if disk.Modes != nil {
 		disk.Modes.Odd = append(disk.Modes.Odd, odd...)
 	}
-	s.ignoredFolders(p, disk)
 	tree, err := s.Repo.EditTree(ctx, "", edits)
 	if err != nil {
 		return "", fmt.Errorf("keep what is written over: %w", err)
@@ -186,38 +183,4 @@ func (s *Planner) storeIgnored(ctx context.Context, p *Plan) (map[string]string,
 		ids[path] = stored[i]
 	}
 	return ids, nil
-}
-
-// ignoredFolders adds the folders that p takes away with the ignored files in them.
-func (s *Planner) ignoredFolders(p *Plan, disk *beside.Disk) {
-	var odd []snapshot.Mode
-	above := map[string]bool{}
-	for _, path := range p.Overwritten {
-		for i := range path {
-			above[path[:i]] = above[path[:i]] || path[i] == '/'
-		}
-	}
-	for _, op := range p.Ops {
-		if op.New.Absent() || !above[op.Path] {
-			continue
-		}
-		_ = filepath.WalkDir(filepath.Join(s.Repo.Worktree, op.Path), func(full string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				return nil
-			}
-			dir := strings.TrimPrefix(full, s.Repo.Worktree+"/")
-			if st, err := d.Info(); err == nil && disk.Modes != nil && disk.Modes.OfFolder(dir) != uint32(st.Mode().Perm()) {
-				odd = append(odd, snapshot.Mode{Path: dir, Perm: uint32(st.Mode().Perm())})
-			}
-			if list, err := os.ReadDir(full); err == nil && len(list) == 0 && disk.Folders != nil && !slices.Contains(disk.Folders, dir) {
-				disk.Folders = append(disk.Folders, dir)
-			}
-			return nil
-		})
-	}
-	if disk.Modes != nil {
-		disk.Modes.Odd = append(disk.Modes.Odd, odd...)
-		disk.Modes.Sort()
-	}
-	slices.Sort(disk.Folders)
 }

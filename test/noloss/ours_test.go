@@ -355,18 +355,18 @@ func (w *world) undoOrRedo(do string) {
 
 // checkUndone compares the disk with what was there when the turn began.
 func (w *world) checkUndone(p *worker, out outcome) {
-	turn, now, exec := out.restore.Turn, w.visible(w.disk(), w.tracked()), w.execCounts()
+	turn, disk, exec := out.restore.Turn, w.disk(), w.execCounts()
 	then, known := p.then[turn]
 	if !known {
 		return
 	}
 	for path, e := range then {
-		if st := now[path]; !w.same(e, st, exec) && !slices.Contains(out.restore.Skipped, path) {
+		if st := disk[path]; !w.same(e, st, exec) && !slices.Contains(out.restore.Skipped, path) {
 			w.rt.Fatalf("undo of turn %d: %q is %+v, want %+v", turn, path, st, e)
 		}
 	}
 	safety := w.contents(*out.restore.Safety)
-	for path := range now {
+	for path := range w.visible(disk, w.tracked()) {
 		_, was := safety[path]
 		if _, want := then[path]; was && !want && !slices.Contains(out.restore.Kept, path) && !slices.Contains(out.restore.Skipped, path) {
 			w.rt.Fatalf("undo of turn %d left %q, which was not there when it began", turn, path)
