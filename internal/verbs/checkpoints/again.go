@@ -17,12 +17,13 @@ import (
 // once more, with the flag that goes past it.
 type again struct {
 	words  []string
-	untold bool // it has a path that no text can hold
+	untold bool   // it has a path that no text can hold
+	window string // the flags that name its window
 }
 
 // again is the command line that asks for y.
 func (f found) again(y way) again {
-	a := again{words: []string{"turnback " + y.command + " " + f.flags()}}
+	a := again{words: []string{"turnback " + y.command + " " + f.flags()}, window: f.flags()}
 	if y.n > 0 {
 		a.words = append(a.words, strconv.Itoa(y.n))
 	}
@@ -56,6 +57,11 @@ func (a again) refusal(err error) error {
 	}
 	flag := override(err)
 	e := api.AsError(toAPI(err))
+	if h := e.Hint; h != nil && a.window != "" && isAboutWindow(h.Command) {
+		named := *h
+		named.Command += " " + a.window
+		return e.WithHint(named)
+	}
 	if flag == "" || e.Hint != nil && e.Hint.Command != "" {
 		return err
 	}
@@ -65,6 +71,12 @@ func (a again) refusal(err error) error {
 	}
 	hint.Command = a.with(flag)
 	return e.WithHint(hint)
+}
+
+// isAboutWindow tells whether a command of an error shows something of the window
+// that was meant. Without its name another one may be taken.
+func isAboutWindow(command string) bool {
+	return strings.HasPrefix(command, "turnback checkpoint list") || strings.HasPrefix(command, "turnback checkpoint diff")
 }
 
 // override is the flag that goes past a refusal; empty: none does.
