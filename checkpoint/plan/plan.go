@@ -442,7 +442,7 @@ func (s *Planner) checkWay(l From, to Target, p *Plan) error {
 	slices.Sort(blocked)
 	switch {
 	case len(blocked) > 0:
-		return wouldOverwrite(blocked, "these are unreadable, nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
+		return wouldOverwrite(blocked, "these are unreadable, behind a filter that fails or may not run (see turnback trust --show), nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
 	case len(ignored) > 0:
 		e := wouldOverwrite(ignored, "no checkpoint holds these (git ignores them, or the restore leaves them alone); move them out of the way, or add --overwrite to have the safety checkpoint hold them")
 		e.Flags = []string{"--overwrite"}

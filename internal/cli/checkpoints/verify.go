@@ -26,8 +26,9 @@ its commit and its objects are there and well formed, and whether anything that
 is missing makes git's own fetch and gc fail. With --full every object is read
 whole, which takes as long as git fsck.
 
---mend does what helps: it deletes the refs that hold nothing any more, writes
-down what they held, and removes what killed processes left behind.
+--mend does what helps: it deletes the refs of which an object is missing, since
+git's fetch and gc fail because of them, writes down what they held, and removes
+what killed processes left behind.
 
 Exit status: 0 all can be had, 1 something is broken or damaged, or it failed,
 2 wrong usage, 3 no daemon could be had.`,
