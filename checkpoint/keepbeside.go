@@ -13,10 +13,18 @@ import (
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
-// besideOf gathers what is to be kept beside the work tree in l.
+// besideOf gathers what is to be kept beside the work tree in l. Nothing is said of
+// folders and files whose names no tree may hold: their files are left out.
 func besideOf(l *looked) beside.Content {
+	folders := slices.DeleteFunc(append([]string{}, l.made.Folders...), func(dir string) bool { return git.CheckPath(dir) != nil })
+	modes := l.made.Modes
+	if modes != nil {
+		named := *modes
+		named.Odd = slices.DeleteFunc(slices.Clone(modes.Odd), func(m snapshot.Mode) bool { return git.CheckPath(m.Path) != nil })
+		modes = &named
+	}
 	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Made: l.files, Disk: beside.Disk{
-		Modes: l.made.Modes, Folders: append([]string{}, l.made.Folders...), Rules: &l.made.Rules, Index: l.made.Index,
+		Modes: modes, Folders: folders, Rules: &l.made.Rules, Index: l.made.Index,
 	}}
 }
 

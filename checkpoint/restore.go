@@ -292,7 +292,7 @@ func (s *Store) keepOverwritten(ctx context.Context, l *looked, p *plan.Plan) (e
 	disk := besideOf(l).Disk
 	l.overwritten, err = s.planner.Keep(ctx, p, &disk)
 	s.planner.KeepFolders(p, &disk)
-	l.made.Folders = disk.Folders
+	l.made.Folders, l.made.Modes = disk.Folders, disk.Modes
 	return err
 }
 

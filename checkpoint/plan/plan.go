@@ -461,12 +461,12 @@ func wouldOverwrite(paths []string, detail string) *fail.Error {
 // LookingRun makes a run that can only look at the work tree; trusted is as in
 // Planner.
 func LookingRun(ctx context.Context, repo *git.Repo, trusted func(git.Driver) bool) (*restore.Run, error) {
-	config, err := repo.Config(ctx, git.FilterPattern+`|^core\.filemode$`)
+	config, err := repo.Config(ctx, git.FilterPattern+`|^core\.(filemode|symlinks)$`)
 	if err != nil {
 		return nil, err
 	}
 	return &restore.Run{
 		Root: repo.Worktree, IDLen: repo.IDLen, Hasher: repo.Through(config.Filters(trusted)),
-		FileMode: git.Bool(config.Map(), "core.filemode", true),
+		FileMode: git.Bool(config.Map(), "core.filemode", true), PlainLinks: !git.Bool(config.Map(), "core.symlinks", true),
 	}, nil
 }

@@ -278,6 +278,9 @@ func removeEmptyTree(dir int, name string) {
 // create makes a new file or link. A perm of 0 means what the umask allows, another
 // has the permission bits, with S_IFREG.
 func (a *applying) create(dir int, name, path string, f File, perm uint32) error {
+	if f.Mode == modeLink && a.PlainLinks {
+		f = File{ID: f.ID}
+	}
 	if f.Mode == modeLink {
 		var target strings.Builder
 		if _, _, err := a.Objects.Copy(f.ID, &target); err != nil {

@@ -47,7 +47,10 @@ func (r *Run) same(ctx context.Context, dir int, name, path string, f File) (boo
 		return r.sameLink(dir, name, f, st.Size)
 	case unix.S_IFREG:
 		if f.Mode == modeLink {
-			return false, nil
+			if !r.PlainLinks {
+				return false, nil
+			}
+			return r.sameContent(ctx, dir, name, path, File{ID: f.ID}, st.Size)
 		}
 		if !r.samePerm(f, uint32(st.Mode)) {
 			return false, nil

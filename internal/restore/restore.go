@@ -98,16 +98,17 @@ func (e *PathError) Unwrap() error { return e.Err }
 
 // Run is one run over a work tree.
 type Run struct {
-	Root     string // the work tree's root
-	ID       string // short, of [a-z0-9]; part of the names of temporary files
-	IDLen    int    // bytes of an object id: 20 or 32
-	Objects  Objects
-	Hasher   Hasher
-	Filtered Filtered                // content of files that are Filtered; nil: none is needed
-	OneByOne bool                    // open folders component by component, also where the kernel can open a path safely at once
-	FileMode bool                    // the file system's executable bits are meant (core.fileMode)
-	Progress func(done, total int64) // may be nil
-	Step     func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
+	Root       string // the work tree's root
+	ID         string // short, of [a-z0-9]; part of the names of temporary files
+	IDLen      int    // bytes of an object id: 20 or 32
+	Objects    Objects
+	Hasher     Hasher
+	Filtered   Filtered                // content of files that are Filtered; nil: none is needed
+	OneByOne   bool                    // open folders component by component, also where the kernel can open a path safely at once
+	FileMode   bool                    // the file system's executable bits are meant (core.fileMode)
+	PlainLinks bool                    // links are regular files that hold their target (core.symlinks is off)
+	Progress   func(done, total int64) // may be nil
+	Step       func(step string) error // called at every step boundary, may be nil: an error ends the run at once, as a kill would
 }
 
 // copyTo writes to w what f is on disk at path.

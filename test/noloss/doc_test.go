@@ -6,7 +6,6 @@ package noloss
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -51,5 +50,5 @@ func TestNothingIsLost(t *testing.T) {
 		refused.Add(w.refused)
 		kills.Add(w.kills)
 	})
-	t.Log(fmt.Sprintf("%d steps in %d histories: %d refusals, %d kills", steps.Load(), histories.Load(), refused.Load(), kills.Load()))
+	t.Logf("%d steps in %d histories: %d refusals, %d kills", steps.Load(), histories.Load(), refused.Load(), kills.Load())
 }
