@@ -392,21 +392,6 @@ func TestSetStateInTheSameTerminalButAnotherWorkTree(t *testing.T) {
 	equal(t, "the end is of the work tree that it is said in", h.mustSay(api.SetAgentStateParams{Place: there, State: "done"}).Pane, moved.Pane)
 }
 
-// A pane belongs to one work tree: a name that only another work tree's window has
-// is a new window's.
-func TestSetStateByANameThatAnotherWorkTreeHas(t *testing.T) {
-	h := newHouse(t)
-	web := h.repo("web")
-	here := h.mustSay(api.SetAgentStateParams{Place: at("", "build"), State: "working"})
-	there := at("", "build")
-	there.Dir = web
-	moved := h.mustSay(api.SetAgentStateParams{Place: there, State: "working"})
-	if moved.Pane == here.Pane {
-		t.Error("it is the same window")
-	}
-	equal(t, "the end is of the work tree that it is said in", h.mustSay(api.SetAgentStateParams{Place: there, State: "done"}).Pane, moved.Pane)
-}
-
 func TestSetStateErrors(t *testing.T) {
 	h := newHouse(t)
 	web := h.repo("web")

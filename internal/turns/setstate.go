@@ -98,11 +98,8 @@ func (t *Tracker) meant(ctx context.Context, p api.SetAgentStateParams, where pl
 
 // startsAnew reports whether a caller that w was found for begins to work in
 // another window: in its own terminal, of which nothing was known in this work
-// tree, or in one of that name, of which another work tree has the only one.
+// tree.
 func startsAnew(p api.SetAgentStateParams, w registry.Window, where place) bool {
-	if p.Window == w.Name && p.Session == "" && p.State == string(agentstate.Working) && where.Root != "" && where.Root != w.Worktree {
-		return true
-	}
 	named := p.Window != "" || p.Session != "" || w.ID == p.PaneID
 	if named || p.State != string(agentstate.Working) || len(p.TerminalKeys) == 0 {
 		return false
