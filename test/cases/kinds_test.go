@@ -165,7 +165,7 @@ func asNobody(t *testing.T) bool {
 	if os.Getuid() != 0 {
 		return false
 	}
-	dir, err := os.MkdirTemp("", "nobody")
+	dir, err := os.MkdirTemp("/tmp", "nobody") // TMPDIR may be one that only its owner gets to
 	if err != nil {
 		t.Fatal(err)
 	}
