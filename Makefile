@@ -18,10 +18,10 @@ build: ## the program, as ./turnback
 	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(BIN) ./cmd/turnback
 
 test: ## every test but the end-to-end ones
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 20m $(TESTFLAGS) ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race $(TESTFLAGS) $(RACE)
+	$(GO) test -race -short -timeout 20m $(TESTFLAGS) $(RACE)
 
 lint: fmt-check ## vet for each system, and staticcheck
 	$(GO) vet ./...

@@ -48,6 +48,9 @@ func (r *at) dyingGit(k int) (g *git.Git, calls func() int) {
 // all that deletes, moves or rewrites checkpoints: each comes out as it was before
 // or as it was to be, and the next run finishes.
 func TestGitThatDiesLeavesAWholeList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; it runs without -short")
+	}
 	for name, run := range map[string]func(s *checkpoint.Store, pane string) error{
 		"drop": func(s *checkpoint.Store, pane string) error {
 			_, err := s.Drop(t.Context(), pane, []int{2, 3})

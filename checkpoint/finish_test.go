@@ -53,6 +53,9 @@ func stepsOf(t testing.TB) int {
 // TestAKilledRestoreIsFinishedEitherWay stops a restore at each of its step
 // boundaries and goes on, or back.
 func TestAKilledRestoreIsFinishedEitherWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; it runs without -short")
+	}
 	steps := stepsOf(t)
 	if steps < 15 {
 		t.Fatalf("only %d steps", steps)

@@ -91,6 +91,9 @@ func TestRevertOfWhatChangedNothing(t *testing.T) {
 }
 
 func TestRevertStoppedAtEachStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; it runs without -short")
+	}
 	for k := 1; ; k++ {
 		r := threeTurns(t)
 		before := r.Tree()

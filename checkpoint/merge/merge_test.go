@@ -177,6 +177,9 @@ func TestNoMergeProgramRuns(t *testing.T) {
 // sides made a file that the base has not, git puts lines of both together; here
 // that is a conflict.
 func TestMergesAsGitDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; it runs without -short")
+	}
 	r := newRoom(t)
 	if _, err := r.TryGit("merge-tree", "--write-tree", "HEAD", "HEAD"); err != nil {
 		t.Skipf("this git has no merge-tree --write-tree: %v", err)
