@@ -148,6 +148,9 @@ func CheckTree(entries []Entry) error {
 		if err := CheckEntry(e.Path, e.Mode); err != nil {
 			return err
 		}
+		if strings.Contains(e.Path, "/") {
+			return fmt.Errorf("%w: %.80q is no single name", ErrBadTree, e.Path)
+		}
 		key := e.Path
 		if e.Mode == ModeTree {
 			key += "/"
