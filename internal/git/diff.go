@@ -142,13 +142,10 @@ func parseRawRecord(f []string) (Change, int, error) {
 		return Change{}, 0, fmt.Errorf("compare trees: unexpected mode in %.120q", f[0])
 	}
 	c := Change{Status: w[4][0], Path: f[1], OldMode: uint32(oldMode), NewMode: uint32(newMode), OldID: w[2], NewID: w[3]}
-	if c.Path == "" {
-		return Change{}, 0, fmt.Errorf("compare trees: no path in %.120q", f[0])
-	}
 	if c.Status != 'R' && c.Status != 'C' {
 		return c, 2, nil
 	}
-	if len(f) < 3 || f[2] == "" {
+	if len(f) < 3 || f[1] == "" || f[2] == "" {
 		return Change{}, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
 	}
 	c.OldPath, c.Path = f[1], f[2]
