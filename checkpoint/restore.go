@@ -74,15 +74,10 @@ type RestoreResult struct {
 	Notes       []string
 }
 
-// Restore makes the work tree what checkpoint N holds. It first saves the work
-// tree as a safety checkpoint; a refusal changes nothing. Ignored and left-out
-// files, the index and HEAD stay as they are.
-func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
-	res := RestoreResult{N: r.N}
-	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
-		return res, err
-	}
-	err := s.locked(ctx, func() error {
+// withCheckpoint runs f on checkpoint N of the request's pane, with the work tree
+// locked and no restore interrupted in it.
+func (s *Store) withCheckpoint(ctx context.Context, r RestoreRequest, f func(h *record.Held, c *Checkpoint) error) error {
+	return s.locked(ctx, func() error {
 		if err := s.notInterrupted(); err != nil {
 			return err
 		}
@@ -94,6 +89,19 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 		if err != nil {
 			return err
 		}
+		return f(h, c)
+	})
+}
+
+// Restore makes the work tree what checkpoint N holds. It first saves the work
+// tree as a safety checkpoint; a refusal changes nothing. Ignored and left-out
+// files, the index and HEAD stay as they are.
+func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
+	res := RestoreResult{N: r.N}
+	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
+		return res, err
+	}
+	err := s.withCheckpoint(ctx, r, func(h *record.Held, c *Checkpoint) error {
 		to, err := s.targetOf(ctx, *c)
 		if err != nil {
 			return err

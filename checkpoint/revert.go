@@ -22,18 +22,7 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
 		return res, err
 	}
-	err := s.locked(ctx, func() error {
-		if err := s.notInterrupted(); err != nil {
-			return err
-		}
-		h, err := record.Read(ctx, s.repo, r.Pane.ID)
-		if err != nil {
-			return err
-		}
-		c, err := h.Sound(r.N)
-		if err != nil {
-			return err
-		}
+	err := s.withCheckpoint(ctx, r, func(h *record.Held, c *Checkpoint) error {
 		rev, err := s.planRevert(ctx, h, *c)
 		if err != nil {
 			return err

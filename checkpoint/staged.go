@@ -26,18 +26,7 @@ func (s *Store) RestoreStaged(ctx context.Context, r RestoreRequest) (RestoreRes
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
 		return res, err
 	}
-	err := s.locked(ctx, func() error {
-		if err := s.notInterrupted(); err != nil {
-			return err
-		}
-		h, err := record.Read(ctx, s.repo, r.Pane.ID)
-		if err != nil {
-			return err
-		}
-		c, err := h.Sound(r.N)
-		if err != nil {
-			return err
-		}
+	err := s.withCheckpoint(ctx, r, func(_ *record.Held, c *Checkpoint) error {
 		if err := s.indexFree(); err != nil {
 			return err
 		}

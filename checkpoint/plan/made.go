@@ -55,12 +55,14 @@ func (s *Planner) removeMade(ctx context.Context, p *Plan, to Target, paths []st
 		}
 		p.made[m.Path] = true
 		if i, ok := at[m.Path]; ok {
+			p.Again = p.Again || !p.Ops[i].New.Absent()
 			p.Ops[i].New = restore.File{}
 			continue
 		}
 		hidden = append(hidden, m.Path)
 	}
-	return s.removeHidden(ctx, p, to, hidden)
+	s.removeHidden(p, hidden)
+	return nil
 }
 
 // madeFolders are the folders that the restore made whose safety checkpoint the
@@ -79,22 +81,12 @@ func (s *Planner) madeFolders(p *Plan, to Target) []string {
 }
 
 // removeHidden plans the removal of files that are not among what differs between
-// the two trees. Those that neither tree has are kept beside the safety checkpoint.
-func (s *Planner) removeHidden(ctx context.Context, p *Plan, to Target, hidden []string) error {
-	inBoth, err := s.Repo.PathsOf(ctx, to.Tree, hidden)
-	if err != nil {
-		return err
-	}
+// the two trees. They are kept beside the safety checkpoint.
+func (s *Planner) removeHidden(p *Plan, hidden []string) {
 	for _, path := range hidden {
-		f, ok := s.ignoredFile(path)
-		if !ok {
-			continue
+		if f, ok := s.ignoredFile(path); ok {
+			p.Ops = append(p.Ops, restore.Op{Path: path, Old: f})
+			p.Overwritten = append(p.Overwritten, path)
 		}
-		p.Ops = append(p.Ops, restore.Op{Path: path, Old: f})
-		if inBoth[path] {
-			p.Again = true
-		}
-		p.Overwritten = append(p.Overwritten, path)
 	}
-	return nil
 }
