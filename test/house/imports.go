@@ -23,9 +23,9 @@ func floors() [][]string {
 		{"verbs"},
 		{"turns"},
 		{"wire"},
-		{"checkpoint"},
+		{"checkpoint", "conversations", "proxy", "mcp", "coder"},
 		{"snapshot", "restore", "registry", "agents", "trust"},
-		{"git", "agentstate", "config", "terminal", "api"},
+		{"git", "conversation", "agentstate", "config", "terminal", "api"},
 		{"xec", "nearest", "files", "label", "trailers", "patch", "shell"},
 	}
 }
