@@ -39,8 +39,7 @@ func ParseToolName(host Host, namespace, name string) (Tool, bool) {
 	// mcp__plugin_<P>_turnback__X: the name of a plugin is not known.
 	server, rest, ok := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
 	plugin, isPlugin := strings.CutPrefix(server, "plugin_")
-	named := strings.HasSuffix(plugin, "_turnback") && plugin != "_turnback"
-	return tool(rest, ok && isPlugin && named && strings.HasPrefix(name, "mcp__"))
+	return tool(rest, ok && isPlugin && strings.HasSuffix(plugin, "_turnback") && strings.HasPrefix(name, "mcp__"))
 }
 
 func tool(name string, ours bool) (Tool, bool) {
