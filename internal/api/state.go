@@ -23,6 +23,17 @@ type SetAgentStateResult struct {
 	NotSaved   string      `json:"not_saved,omitempty"`  // why the save failed
 	Pending    bool        `json:"pending,omitempty"`    // the save still runs
 	Unchanged  bool        `json:"unchanged,omitempty"`  // nothing had changed
+	// Conversation is set where an open checkpoint of the agent's conversation
+	// asks for something.
+	Conversation *ConversationReply `json:"conversation,omitempty"`
+}
+
+// ConversationReply is what an agent's hook is to answer for the sake of the
+// agent's conversation.
+type ConversationReply struct {
+	Deny     string `json:"deny,omitempty"`     // ReportToolStart: the refusal that the call is to get
+	Reminder string `json:"reminder,omitempty"` // ReportStop: what the model is told; it goes on, and so does the turn
+	Notice   string `json:"notice,omitempty"`   // what the person is told
 }
 
 // GetAgentStateParams are the parameters of get-agent-state.
@@ -74,8 +85,12 @@ type AgentReport struct {
 	// TranscriptPlace says where in the transcript the turn ended; ReportStop and
 	// ReportFailed, opaque, kept with the checkpoint. Empty: not known.
 	TranscriptPlace string   `json:"transcript_place,omitempty"`
-	ToolWrites      bool     `json:"tool_writes,omitempty"`   // ReportToolStart: the tool can write files; a start save holds it back
-	Paths           []string `json:"paths,omitempty"`         // files that the tool names, absolute
-	AgentPID        int      `json:"agent_pid,omitempty"`     // the agent's process
-	AgentStarted    string   `json:"agent_started,omitempty"` // its start time as package terminal tells it, so that a used-again pid is seen
+	ToolWrites      bool     `json:"tool_writes,omitempty"` // ReportToolStart: the tool can write files; a start save holds it back
+	Paths           []string `json:"paths,omitempty"`       // files that the tool names, absolute
+	// ConversationTool is checkpoint or rewind where the report is about a call of
+	// that tool of ours; ToolUseID is the agent's id of the call.
+	ConversationTool string `json:"conversation_tool,omitempty"`
+	ToolUseID        string `json:"tool_use_id,omitempty"`
+	AgentPID         int    `json:"agent_pid,omitempty"`     // the agent's process
+	AgentStarted     string `json:"agent_started,omitempty"` // its start time as package terminal tells it, so that a used-again pid is seen
 }
