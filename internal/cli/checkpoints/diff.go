@@ -15,11 +15,10 @@ import (
 )
 
 type diffOptions struct {
-	command.Target
+	selection
 	command.Output
 	stat, worktree, binary, noPager bool
 	context                         int
-	paths                           []string
 	color                           string
 }
 
@@ -48,14 +47,13 @@ their row, with "cut" at its end, and the sums cover them.
 	f := cmd.Flags()
 	f.BoolVar(&o.stat, "stat", false, "only the names and counts")
 	f.BoolVar(&o.worktree, "worktree", false, "compare with the files on disk now")
-	f.StringArrayVar(&o.paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
 	o.context = 3
 	f.Var(&command.Within{Value: &o.context, Max: 20}, "context", "`LINES` around each change, 0 to 20")
 	f.BoolVar(&o.binary, "binary", false, "binary files as patches too (on its own when stdout is no terminal)")
 	f.StringVar(&o.color, "color", "auto", "`WHEN` to colour: auto, always or never")
 	f.BoolVar(&o.noPager, "no-pager", false, "do not page")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
-	o.Target.AddTo(cmd, d)
+	o.selection.addTo(cmd, d)
 	o.Output.AddTo(cmd)
 	command.MustComplete(cmd, "color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -93,7 +91,7 @@ func runDiff(cmd *cobra.Command, d command.Deps, o diffOptions, args []string) e
 
 func diffParams(cmd *cobra.Command, d command.Deps, o diffOptions, args []string) (api.CheckpointDiffParams, error) {
 	p := api.CheckpointDiffParams{Worktree: o.worktree, Stat: o.stat}
-	p.Paths, p.PathsBase64 = wirePaths(o.paths)
+	p.Paths, p.PathsBase64 = o.wirePaths()
 	p.Binary = o.binary || !d.Streams.OutTerminal && !o.stat && !o.JSON
 	if cmd.Flags().Changed("context") {
 		p.Context = &o.context

@@ -1,9 +1,7 @@
 package checkpoints
 
 import (
-	"encoding/base64"
 	"io"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -13,10 +11,9 @@ import (
 )
 
 type restoreOptions struct {
-	command.Target
+	selection
 	command.Output
 	api.RestoreCheckpointParams
-	paths        []string
 	goOn, giveUp bool
 }
 
@@ -58,18 +55,13 @@ and --abort takes it back.
 		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd, d, o, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
-	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
-	f.BoolVar(&o.Force, "force", false, "also while an agent works in the work tree")
-	f.BoolVar(&o.Here, "here", false, "also when N comes from another work tree or branch")
-	f.BoolVar(&o.Mine, "mine", false, "only this pane's files, where other panes changed some since")
-	f.BoolVar(&o.AllPanes, "all-panes", false, "all files, also those that other panes changed since")
-	f.BoolVar(&o.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
 	f.BoolVar(&o.Staged, "staged", false, "the index alone, and no file")
 	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
 	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
-	o.Target.AddTo(cmd, d)
+	o.selection.addTo(cmd, d)
+	addCare(cmd, &o.DryRun, &o.Force, &o.Here, &o.Overwrite, "also when N comes from another work tree or branch")
+	addWhose(cmd, &o.Mine, &o.AllPanes, "since")
 	o.Output.AddTo(cmd)
 	return cmd
 }
@@ -89,28 +81,15 @@ func runRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []str
 	if p.N, err = command.Number(args[0]); err != nil {
 		return err
 	}
-	if p.Mine && p.AllPanes {
-		return command.UsageError(cmd, "--mine and --all-panes exclude each other")
+	if err = pickOne(cmd, "mine", "all-panes"); err != nil {
+		return err
 	}
 	if p.Staged && (p.Mine || p.AllPanes || p.Overwrite) {
 		return command.UsageError(cmd, "--staged goes with none of --mine, --all-panes and --overwrite")
 	}
 	p.Place = place
-	p.Paths, p.PathsBase64 = wirePaths(o.paths)
+	p.Paths, p.PathsBase64 = o.wirePaths()
 	return command.Invoke(cmd, d, o.Output, "restore-checkpoint", p, showRestore)
-}
-
-// wirePaths divides paths into those that JSON can hold as they are and, in
-// base64, those that are not UTF-8.
-func wirePaths(paths []string) (text, raw []string) {
-	for _, p := range paths {
-		if utf8.ValidString(p) {
-			text = append(text, p)
-		} else {
-			raw = append(raw, base64.StdEncoding.EncodeToString([]byte(p)))
-		}
-	}
-	return text, raw
 }
 
 func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []string, place api.Place) error {
@@ -118,9 +97,10 @@ func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []
 	if o.giveUp {
 		verb, flag = "abort-restore", "--abort"
 	}
+	if err := pickOne(cmd, "continue", "abort"); err != nil {
+		return err
+	}
 	switch {
-	case o.goOn && o.giveUp:
-		return command.UsageError(cmd, "--continue and --abort exclude each other")
 	case len(args) > 0:
 		return command.UsageError(cmd, "%s takes no checkpoint number", flag)
 	case o.DryRun || o.Here || o.Mine || o.AllPanes || o.Overwrite || o.Staged || len(o.paths) > 0:

@@ -9,10 +9,9 @@ import (
 
 func newRevert(d command.Deps) *cobra.Command {
 	var (
-		t     command.Target
-		o     command.Output
-		p     api.RevertCheckpointParams
-		paths []string
+		t selection
+		o command.Output
+		p api.RevertCheckpointParams
 	)
 	cmd := &cobra.Command{
 		Use:   "revert N",
@@ -35,21 +34,16 @@ restore does.
 			if p.N, err = command.Number(args[0]); err != nil {
 				return err
 			}
-			if p.Place, err = d.PlaceOfWriter(t); err != nil {
+			if p.Place, err = d.PlaceOfWriter(t.Target); err != nil {
 				return err
 			}
-			p.Paths, p.PathsBase64 = wirePaths(paths)
+			p.Paths, p.PathsBase64 = t.wirePaths()
 			return command.Invoke(cmd, d, o, "revert-checkpoint", p, showRestore)
 		},
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&paths, "path", nil, "only the file or folder `PATH`, relative to the root of the work tree (may be repeated)")
-	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
-	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
-	f.BoolVar(&p.Here, "here", false, "also when N comes from another work tree or branch")
-	f.BoolVar(&p.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
-	cmd.ValidArgsFunction = d.CompleteNumbers(&t, 1)
-	t.AddTo(cmd, d)
+	cmd.ValidArgsFunction = d.CompleteNumbers(&t.Target, 1)
+	t.addTo(cmd, d)
+	addCare(cmd, &p.DryRun, &p.Force, &p.Here, &p.Overwrite, "also when N comes from another work tree or branch")
 	o.AddTo(cmd)
 	return cmd
 }

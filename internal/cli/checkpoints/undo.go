@@ -37,13 +37,13 @@ func NewUndo(d command.Deps, verb string) *cobra.Command {
   turnback undo -w build --dry-run`,
 		Args: command.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if p.KeepEdits && p.DiscardEdits {
-				return command.UsageError(cmd, "--keep-edits and --discard-edits exclude each other")
+			err := pickOne(cmd, "keep-edits", "discard-edits")
+			if err == nil {
+				err = pickOne(cmd, "mine", "all-panes")
 			}
-			if p.Mine && p.AllPanes {
-				return command.UsageError(cmd, "--mine and --all-panes exclude each other")
+			if err != nil {
+				return err
 			}
-			var err error
 			if p.Place, err = d.PlaceOfWriter(t); err != nil {
 				return err
 			}
@@ -55,16 +55,10 @@ func NewUndo(d command.Deps, verb string) *cobra.Command {
 		cmd.Long = redoLong + command.ExitsWrite
 		cmd.Example = "  turnback redo\n  turnback redo -w build"
 	}
-	f := cmd.Flags()
-	f.BoolVar(&p.DryRun, "dry-run", false, "say what would be written, removed and kept, and change nothing")
-	f.BoolVar(&p.Force, "force", false, "also while an agent works in the work tree")
-	f.BoolVar(&p.Here, "here", false, "also when HEAD is on another branch now")
-	f.BoolVar(&p.KeepEdits, "keep-edits", false, "keep what was edited since")
-	f.BoolVar(&p.DiscardEdits, "discard-edits", false, "go back also where files were edited since")
-	f.BoolVar(&p.Mine, "mine", false, "only this pane's files, where other panes changed some meanwhile")
-	f.BoolVar(&p.AllPanes, "all-panes", false, "all files, also those that other panes changed meanwhile")
-	f.BoolVar(&p.Overwrite, "overwrite", false, "also over files that git ignores; the safety checkpoint holds them")
 	t.AddTo(cmd, d)
+	addCare(cmd, &p.DryRun, &p.Force, &p.Here, &p.Overwrite, "also when HEAD is on another branch now")
+	addWhose(cmd, &p.Mine, &p.AllPanes, "meanwhile")
+	addEdits(cmd, &p.KeepEdits, &p.DiscardEdits)
 	o.AddTo(cmd)
 	return cmd
 }
