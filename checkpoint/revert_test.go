@@ -140,3 +140,113 @@ func TestWhatARevertLeavesIsNoCheckpointAndNoEdit(t *testing.T) {
 		t.Errorf("the base is %q", begun.Base.Name)
 	}
 }
+
+// TestRevertOfATurnThatAnotherOverlapped has both panes change files while both
+// turns are open: the turn is this pane's, what changed is not all of it.
+func TestRevertOfATurnThatAnotherOverlapped(t *testing.T) {
+	mine := newRoom(t, map[string]string{"early": tenLines, "named": "0\n", "theirs": "0\n", "shared": "0\n"})
+	theirs := mine.neighbour()
+	mine.begin()
+	mine.Write("early", strings.Replace(tenLines, "2\n", "two\n", 1))
+	theirs.beginAmid()
+	for _, name := range []string{"named", "theirs", "shared"} {
+		mine.Write(name, "1\n")
+	}
+	theirs.finish(mine, []int{1}, "theirs")
+	n := mine.finish(theirs, []int{1}, "named").N
+	mine.take("later", func() { mine.Write("early", strings.Replace(mine.Read("early"), "9\n", "nine\n", 1)) })
+	mine.Write("theirs", "a person's\n") // so that it is a conflict, too
+	before := mine.Tree()
+	try := func(change func(*checkpoint.RestoreRequest)) (checkpoint.RestoreResult, error) {
+		req := mine.request(n)
+		change(&req)
+		return mine.store.Revert(t.Context(), req)
+	}
+
+	_, err := try(func(r *checkpoint.RestoreRequest) {})
+	e := wantCode(t, err, checkpoint.OthersChanged)
+	wantPaths(t, "of others, where it is a conflict", e.Paths, "theirs")
+	mine.Write("theirs", "1\n")
+	_, err = try(func(r *checkpoint.RestoreRequest) {})
+	e = wantCode(t, err, checkpoint.OthersChanged)
+	wantPaths(t, "of others or shared", e.Paths, "shared", "theirs")
+	if !strings.Contains(e.Message, "since turn 1 began") || !cmp.Equal(e.Flags, []string{"--mine", "--all-panes"}) {
+		t.Errorf("message %q, flags %q", e.Message, e.Flags)
+	}
+	if _, err := try(func(r *checkpoint.RestoreRequest) { r.Mine, r.AllPanes = true, true }); !checkpoint.HasCode(err, checkpoint.InvalidParams) {
+		t.Errorf("both flags: %v", err)
+	}
+	if _, err := try(func(r *checkpoint.RestoreRequest) { r.Paths, r.DryRun = []string{"early", "named"}, true }); err != nil {
+		t.Errorf("paths of this pane's alone: %v", err)
+	}
+	mine.Write("theirs", "a person's\n")
+	if diff := cmp.Diff(before, mine.Tree()); diff != "" {
+		t.Errorf("a refusal changed files:\n%s", diff)
+	}
+
+	res, err := try(func(r *checkpoint.RestoreRequest) { r.Mine = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPaths(t, "written", res.Written, "early", "named")
+	wantPaths(t, "skipped", res.Skipped, "shared")
+	mine.holds(map[string]string{
+		"early": strings.Replace(tenLines, "9\n", "nine\n", 1), "named": "0\n", "theirs": "a person's\n", "shared": "1\n",
+	})
+	if len(res.Notes) != 1 || !strings.Contains(res.Notes[0], `"shared" (shared with test of api, pane bbbbbbbb)`) {
+		t.Errorf("notes %q", res.Notes)
+	}
+	mine.restore(res.Safety.N)
+	mine.Write("theirs", "1\n")
+	if _, err := try(func(r *checkpoint.RestoreRequest) { r.AllPanes = true }); err != nil {
+		t.Fatal(err)
+	}
+	mine.holds(map[string]string{"named": "0\n", "theirs": "0\n", "shared": "0\n"})
+}
+
+func TestRevertOfAFileThatBothPanesChanged(t *testing.T) {
+	mine := newRoom(t, map[string]string{"a": "0\n", "b": "0\n"})
+	theirs := mine.neighbour()
+	mine.begin()
+	theirs.beginAmid()
+	mine.Write("a", "1\n")
+	mine.Write("b", "1\n")
+	theirs.finish(mine, []int{1}, "a")
+	n := mine.finish(theirs, []int{1}, "a", "b").N
+	req := mine.request(n)
+	req.Mine = true
+	_, err := mine.store.Revert(t.Context(), req)
+	e := wantCode(t, err, checkpoint.OthersChanged)
+	wantPaths(t, "both", e.Paths, "a")
+	wantPaths(t, "flags", e.Flags, "--all-panes")
+	req.Paths = []string{"b"}
+	if _, err := mine.store.Revert(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	mine.holds(map[string]string{"a": "1\n", "b": "0\n"})
+}
+
+// TestRevertOfWhatCameBetweenTwoCheckpoints reverts a checkpoint that is of no turn:
+// since the pane's one before, the other pane had a turn.
+func TestRevertOfWhatCameBetweenTwoCheckpoints(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		mine := newRoom(t, map[string]string{"a": "0\n", "b": "0\n"})
+		theirs := mine.neighbour()
+		if !first {
+			mine.take("one", func() { mine.Write("a", "1\n") })
+		}
+		theirs.take("theirs", func() { mine.Write("b", "theirs\n") })
+		mine.Write("a", "a person's\n")
+		saved, err := mine.store.Save(t.Context(), checkpoint.SaveRequest{Kind: checkpoint.KindManual, Pane: mine.pane, Label: "by hand"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := saved.Checkpoint.N
+		_, err = mine.revert(n)
+		wantPaths(t, "paths", wantCode(t, err, checkpoint.OthersChanged).Paths, "b")
+		if _, err := mine.revert(n, "a"); err != nil {
+			t.Fatal(err)
+		}
+		mine.holds(map[string]string{"b": "theirs\n", "a": map[bool]string{true: "0\n", false: "1\n"}[first]})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/merge"
@@ -80,27 +81,16 @@ func (o *Company) Own(ctx context.Context, now string, to plan.Target) (plan.Tar
 	if !o.request.Mine {
 		return to, nil
 	}
-	if err := o.know(ctx); err != nil {
-		return to, err
-	}
 	changes, err := o.request.Repo.ChangedEntries(ctx, now, to.Tree)
 	if err != nil {
 		return to, plan.AsDamaged(to, err)
 	}
-	var changed []string
-	for _, c := range changes {
-		if plan.Wanted(c.Path, o.request.Paths) {
-			changed = append(changed, c.Path)
-		}
-	}
-	if both := o.having(changed, whose.Both); len(both) > 0 {
-		return to, o.bothChanged(both)
+	wanted, err := o.Wanted(ctx, changes)
+	if err != nil {
+		return to, err
 	}
 	merged, err := merge.Merger{Repo: o.request.Repo, Scratch: o.request.Scratch}.Merge(ctx, merge.Trees{
-		Base: now, Ours: now, Theirs: to.Tree,
-		Wanted: func(path string) bool {
-			return plan.Wanted(path, o.request.Paths) && o.of[path].Owner == whose.Mine
-		},
+		Base: now, Ours: now, Theirs: to.Tree, Wanted: wanted,
 	})
 	if err != nil {
 		return to, plan.AsDamaged(to, err)
@@ -108,8 +98,31 @@ func (o *Company) Own(ctx context.Context, now string, to plan.Target) (plan.Tar
 	if len(merged.Conflicts) > 0 { // a file of this pane's where another has a folder, or the other way round
 		return to, o.bothChanged(merged.Conflicts)
 	}
-	o.shared = o.having(changed, whose.Shared)
 	return Part(to, merged), nil
+}
+
+// Wanted tells which of changes the request asks for. If it asks for this pane's
+// alone, those of which nobody can tell are Shared from then on, and it refuses
+// where this pane and another changed a path.
+func (o *Company) Wanted(ctx context.Context, changes []git.Change) (func(path string) bool, error) {
+	asked := func(path string) bool { return plan.Wanted(path, o.request.Paths) }
+	if !o.request.Mine {
+		return asked, nil
+	}
+	if err := o.know(ctx); err != nil {
+		return nil, err
+	}
+	var changed []string
+	for _, c := range changes {
+		if asked(c.Path) {
+			changed = append(changed, c.Path)
+		}
+	}
+	if both := o.having(changed, whose.Both); len(both) > 0 {
+		return nil, o.bothChanged(both)
+	}
+	o.shared = o.having(changed, whose.Shared)
+	return func(path string) bool { return asked(path) && o.of[path].Owner == whose.Mine }, nil
 }
 
 // Part is to at those of its files that a merge took or merged; the others stay as
@@ -139,13 +152,18 @@ func (o *Company) refuseTheirs(paths []string) error {
 // Check refuses a plan that would put back what other panes' turns changed
 // in the period, or may have, unless the request says that it may.
 func (o *Company) Check(ctx context.Context, p *plan.Plan) error {
-	if o.request.Mine || o.request.AllPanes || len(p.Ops) == 0 {
+	return o.CheckPaths(ctx, changedPaths(p))
+}
+
+// CheckPaths is Check of a plan that would change paths.
+func (o *Company) CheckPaths(ctx context.Context, paths []string) error {
+	if o.request.Mine || o.request.AllPanes || len(paths) == 0 {
 		return nil
 	}
 	if err := o.know(ctx); err != nil {
 		return err
 	}
-	return o.refuseTheirs(changedPaths(p))
+	return o.refuseTheirs(paths)
 }
 
 func (o *Company) bothChanged(paths []string) error {
@@ -157,7 +175,7 @@ func (o *Company) bothChanged(paths []string) error {
 
 // Since is the time from c to now, when the work tree has the tree now.
 func (r Request) Since(c record.Checkpoint, now string) Period {
-	p := Period{from: whose.Look{At: c.At, Tree: c.Tree}, to: whose.Look{At: forever(), Tree: now}}
+	p := Period{root: r.Repo.Worktree, from: whose.Look{At: c.At, Tree: c.Tree}, to: whose.Look{At: forever(), Tree: now}}
 	if c.Worktree != r.Repo.Worktree {
 		p.from.Tree = "" // it says nothing of this one
 	}
@@ -167,11 +185,17 @@ func (r Request) Since(c record.Checkpoint, now string) Period {
 // During is the time that c's turn took. Where it is not known when the turn
 // began, it is empty.
 func During(c record.Checkpoint) Period {
-	p := Period{from: whose.Look{At: c.At, Tree: c.Tree}, to: whose.Look{At: c.At, Tree: c.Tree}}
+	p := Period{root: c.Worktree, from: whose.Look{At: c.At, Tree: c.Tree}, to: whose.Look{At: c.At, Tree: c.Tree}}
 	if c.Base != nil && !c.Base.At.IsZero() {
 		p.from = whose.Look{At: c.Base.At, Tree: c.Base.Tree}
 	}
 	return p
+}
+
+// Until is the time from a look at the tree from, the zero time where it is not
+// known when that was, to c, which is of no turn.
+func Until(c record.Checkpoint, from string, at time.Time) Period {
+	return Period{root: c.Worktree, from: whose.Look{At: at, Tree: from}, to: whose.Look{At: c.At, Tree: c.Tree}}
 }
 
 // changedPaths are the paths that a plan changes.

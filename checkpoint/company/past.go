@@ -11,8 +11,9 @@ import (
 	"github.com/turnback/turnback/checkpoint/whose"
 )
 
-// Period is a part of the work tree's past: from one look at it to another.
+// Period is a part of a work tree's past: from one look at it to another.
 type Period struct {
+	root     string
 	from, to whose.Look
 }
 
@@ -30,7 +31,7 @@ func (r Request) judge(ctx context.Context, p Period) (verdicts, error) {
 			return verdicts{}, err
 		}
 	}
-	past := &past{root: r.Repo.Worktree, panes: map[string]record.Pane{}, turns: map[record.TurnID]*whose.Turn{}}
+	past := &past{root: p.root, panes: map[string]record.Pane{}, turns: map[record.TurnID]*whose.Turn{}}
 	past.gather(all, open)
 	v := verdicts{panes: past.panes}
 	turns, err := r.turnsOf(ctx, past, p)

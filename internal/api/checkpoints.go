@@ -196,9 +196,13 @@ type RevertCheckpointParams struct {
 	// PathsBase64 are more paths, their bytes in base64: for those that are not UTF-8.
 	PathsBase64 []string `json:"paths_base64,omitempty"`
 	DryRun      bool     `json:"dry_run,omitempty"`
-	Force       bool     `json:"force,omitempty"`     // also while an agent works in the tree
-	Here        bool     `json:"here,omitempty"`      // also when taken in another work tree or on another branch
-	Overwrite   bool     `json:"overwrite,omitempty"` // as in RestoreCheckpointParams
+	Force       bool     `json:"force,omitempty"` // also while an agent works in the tree
+	Here        bool     `json:"here,omitempty"`  // also when taken in another work tree or on another branch
+	// Of files that other panes' turns changed at the same time: Mine takes back this
+	// pane's changes alone, AllPanes all.
+	Mine      bool `json:"mine,omitempty"`
+	AllPanes  bool `json:"all_panes,omitempty"`
+	Overwrite bool `json:"overwrite,omitempty"` // as in RestoreCheckpointParams
 }
 
 // FinishRestoreParams are the parameters of continue-restore and abort-restore.

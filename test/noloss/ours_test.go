@@ -448,7 +448,7 @@ func (w *world) goTo(o op, c checkpoint.Checkpoint) outcome {
 
 func (w *world) revert() {
 	if s, ok := w.choose(); ok {
-		w.putBack(op{Do: "revert", Pane: s.Pane, N: s.N})
+		w.putBack(op{Do: "revert", Pane: s.Pane, N: s.N, How: w.word("all", "all", "mine", "")})
 	}
 }
 

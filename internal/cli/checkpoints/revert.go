@@ -23,7 +23,8 @@ other lines stay.
 Where later edits are in the same lines, nothing is written: the files are named
 (conflicts), and you can leave them out by naming the others with --path. A
 safety checkpoint is saved first. It refuses wherever turnback checkpoint
-restore does.
+restore does; where turns of other panes changed some of the files while this one
+went on, --mine takes back the changes of this pane alone, --all-panes all.
 ` + command.ExitsWrite,
 		Example: `  turnback checkpoint revert 2 --dry-run
   turnback checkpoint revert -w build 2
@@ -32,6 +33,9 @@ restore does.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if p.N, err = command.Number(args[0]); err != nil {
+				return err
+			}
+			if err = pickOne(cmd, "mine", "all-panes"); err != nil {
 				return err
 			}
 			if p.Place, err = d.PlaceOfWriter(t.Target); err != nil {
@@ -44,6 +48,7 @@ restore does.
 	cmd.ValidArgsFunction = d.CompleteNumbers(&t.Target, 1)
 	t.addTo(cmd, d)
 	addCare(cmd, &p.DryRun, &p.Force, &p.Here, &p.Overwrite, "also when N comes from another work tree or branch")
+	addWhose(cmd, &p.Mine, &p.AllPanes, "meanwhile")
 	o.AddTo(cmd)
 	return cmd
 }

@@ -64,8 +64,10 @@ func (c *checkpoints) revert(ctx context.Context, p api.RevertCheckpointParams, 
 	y := way{
 		action: "revert", command: "checkpoint revert", take: (*checkpoint.Store).Revert,
 		place: p.Place, n: p.N, dryRun: p.DryRun, force: p.Force,
-		flags: map[string]bool{"--here": p.Here, "--overwrite": p.Overwrite},
-		fill:  func(r *checkpoint.RestoreRequest) { r.Here, r.Overwrite = p.Here, p.Overwrite },
+		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--overwrite": p.Overwrite},
+		fill: func(r *checkpoint.RestoreRequest) {
+			r.Here, r.Mine, r.AllPanes, r.Overwrite = p.Here, p.Mine, p.AllPanes, p.Overwrite
+		},
 	}
 	return c.numbered(ctx, y, p.Paths, p.PathsBase64, progress)
 }

@@ -59,7 +59,7 @@ func (c *checkpoints) restores() []verbs.Verb {
 		}),
 		tells(c.revert, verbs.Verb{
 			Name: "revert-checkpoint", Grant: verbs.GrantWrite, Summary: "take back only what one turn changed, and keep the later turns",
-			Errors: append([]string{"conflicts", "nothing_to_undo"}, restores...), Example: `{"window":"build","n":1}`,
+			Errors: append([]string{"conflicts", "nothing_to_undo"}, others...), Example: `{"window":"build","n":1}`,
 		}),
 		tells(c.finish(false), verbs.Verb{
 			Name: "continue-restore", Grant: verbs.GrantWrite, Summary: "finish a restore that was killed", Errors: finishes,
