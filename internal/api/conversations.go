@@ -57,6 +57,9 @@ type ConversationSeenParams struct {
 	Caller ConversationCaller    `json:"caller"`         // Session and Launch as far as the request names them
 	At     time.Time             `json:"at"`             // when the request came in
 	Open   *ConversationOpenCall `json:"open,omitempty"` // the newest open checkpoint in it
+	// Checkpoints are the call ids of all checkpoints in it, oldest first. One that
+	// was open and is not among them was lost.
+	Checkpoints []string `json:"checkpoints,omitempty"`
 	// Completed: no checkpoint is open in it, and one was closed by a report.
 	Completed bool   `json:"completed,omitempty"`
 	Spans     int    `json:"spans,omitempty"`  // spans in it that were collapsed
@@ -66,7 +69,7 @@ type ConversationSeenParams struct {
 
 // ConversationOpenCall is an open checkpoint in a history.
 type ConversationOpenCall struct {
-	CallID     string `json:"call_id,omitempty"` // empty: this provider has none (Gemini)
+	CallID     string `json:"call_id,omitempty"` // where a provider has none (Gemini) as package collapse makes it
 	Goal       string `json:"goal"`
 	BatchEnded bool   `json:"batch_ended"` // the results of its batch are all there
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +21,29 @@ const maxFile = 1 << 20
 
 // Config is every setting.
 type Config struct {
-	Git    string `toml:"git"` // absolute path of the git program; empty: found in PATH
-	Agents Agents `toml:"agents"`
+	Git          string       `toml:"git"` // absolute path of the git program; empty: found in PATH
+	Agents       Agents       `toml:"agents"`
+	Conversation Conversation `toml:"conversation"`
+}
+
+// Conversation is the table [conversation].
+type Conversation struct {
+	Checkpoint ConversationCheckpoint `toml:"checkpoint"`
+	Proxy      Proxy                  `toml:"proxy"`
+}
+
+// ConversationCheckpoint is the table [conversation.checkpoint].
+type ConversationCheckpoint struct {
+	Enabled     bool `toml:"enabled"`       // the tools checkpoint and rewind are offered
+	KeepOnAbort bool `toml:"keep_on_abort"` // in our own agent a checkpoint stays open over a turn that is aborted
+}
+
+// Proxy is the table [conversation.proxy]: base URLs that stand in for those
+// that an agent would use; empty: the agent's own.
+type Proxy struct {
+	Anthropic string `toml:"anthropic"`
+	OpenAI    string `toml:"openai"`
+	Gemini    string `toml:"gemini"`
 }
 
 // Agents is the table [agents].
@@ -188,7 +210,20 @@ func (c Config) check() []Problem {
 			bad("agents.checkpoints."+key, "%d is too large", mb)
 		}
 	}
+	proxy := c.Conversation.Proxy
+	for key, base := range map[string]string{"anthropic": proxy.Anthropic, "gemini": proxy.Gemini, "openai": proxy.OpenAI} {
+		if base != "" && !isBaseURL(base) {
+			bad("conversation.proxy."+key, "%q is no base URL", base)
+		}
+	}
 	return out
+}
+
+// isBaseURL takes what requests can be sent below: no password, which would be
+// shown with the URL, and nothing after the path.
+func isBaseURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // accepted is what a key takes beyond its kind; empty: all of that.
@@ -202,6 +237,8 @@ func accepted(key string) string {
 		return "1 to 36500"
 	case "agents.checkpoints.max_untracked_mb", "agents.checkpoints.max_new_untracked_mb":
 		return "up to 1000000000, or a negative number for no limit"
+	case "conversation.proxy.anthropic", "conversation.proxy.gemini", "conversation.proxy.openai":
+		return "http:// or https:// with a host, and a path if need be"
 	}
 	return ""
 }

@@ -34,13 +34,22 @@ max_new_untracked_mb = 7
 at_turn_start = false
 gone_days = 1
 allow_home = true
+[conversation.checkpoint]
+enabled = true
+keep_on_abort = true
+[conversation.proxy]
+anthropic = "https://gateway.example/anthropic"
+openai = "http://127.0.0.1:8080/v1"
 `))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	want := config.Config{Git: "/opt/git/bin/git", Agents: config.Agents{Checkpoints: config.Checkpoints{
 		Keep: 1000, MaxUntrackedMB: -1, MaxNewUntrackedMB: 7, GoneDays: 1, AllowHome: true,
-	}}}
+	}}, Conversation: config.Conversation{
+		Checkpoint: config.ConversationCheckpoint{Enabled: true, KeepOnAbort: true},
+		Proxy:      config.Proxy{Anthropic: "https://gateway.example/anthropic", OpenAI: "http://127.0.0.1:8080/v1"},
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -106,6 +115,15 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestProxyTakesBaseURLs(t *testing.T) {
+	for _, base := range []string{"gateway.example", "ftp://gateway.example", "https://", "https://u:p@gateway.example", "https://gateway.example/?key=1", "/v1"} {
+		_, problems := config.Parse([]byte("[conversation.proxy]\ngemini = \"" + base + "\"\n"))
+		if len(problems) != 1 || problems[0].Key != "conversation.proxy.gemini" {
+			t.Errorf("%q: %v", base, problems)
+		}
 	}
 }
 
