@@ -144,7 +144,7 @@ func TestSettingsAreTold(t *testing.T) {
 	}
 	keys := in(t, "internal/config/config.go", "toml:\"(\\w+)\"")
 	for _, key := range keys {
-		if !regexp.MustCompile(`(?m)^\[?(agents\.)?`+key+`\b`).MatchString(blocks[i].text) && key != "agents" {
+		if !regexp.MustCompile(`(?m)^\[?((agents|conversation)\.)?`+key+`\b`).MatchString(blocks[i].text) && key != "agents" && key != "conversation" {
 			t.Errorf("%s does not show the setting %s", manual, key)
 		}
 	}
