@@ -56,7 +56,7 @@ bench: ## prints ratios, see bench/
 	$(GO) run ./bench
 
 e2e: build ## the real Claude Code CLI against a scripted model
-	cli=$$(tools/claude) && \
+	cli=$$(tools/agent claude) && \
 	TURNBACK_E2E_CLAUDE=$$cli TURNBACK_E2E_BIN=$(abspath $(BIN)) \
 		$(GO) test -tags e2e -count=1 $(TESTFLAGS) ./test/e2e
 
