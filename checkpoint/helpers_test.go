@@ -1,8 +1,12 @@
 package checkpoint_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/testutil/gittest"
@@ -99,4 +103,26 @@ func wantCode(t testing.TB, err error, code checkpoint.Code) *checkpoint.Error {
 		t.Fatalf("got error %v, want code %s", err, code)
 	}
 	return asCheckpointError(err)
+}
+
+// handOver replaces checkpoint n by one with the same message and another tree,
+// as a repository from somebody else could bring.
+func (r *room) handOver(n int, tree string, change func(message string) string) {
+	r.t.Helper()
+	ref := fmt.Sprintf("refs/turnback/checkpoints/%s/%d", r.pane.ID, n)
+	raw := r.Git("cat-file", "commit", ref)
+	raw = "tree " + tree + raw[strings.Index(raw, "\n"):]
+	if change != nil {
+		raw = change(raw)
+	}
+	id := strings.TrimSpace(r.GitInput(raw, "hash-object", "-t", "commit", "-w", "--stdin", "--literally"))
+	r.Git("update-ref", ref, id)
+}
+
+// sameTree fails unless the work tree is as before, modes and folders too.
+func (r *room) sameTree(before map[string]gittest.Entry) {
+	r.t.Helper()
+	if diff := cmp.Diff(before, r.Tree()); diff != "" {
+		r.t.Errorf("the work tree is another than before (- before, + now):\n%s", diff)
+	}
 }

@@ -16,20 +16,6 @@ import (
 	"github.com/turnback/turnback/checkpoint"
 )
 
-// handOver replaces checkpoint n by one with the same message and another tree,
-// as a repository from somebody else could bring.
-func (r *room) handOver(n int, tree string, change func(message string) string) {
-	r.t.Helper()
-	ref := fmt.Sprintf("refs/turnback/checkpoints/%s/%d", r.pane.ID, n)
-	raw := r.Git("cat-file", "commit", ref)
-	raw = "tree " + tree + raw[strings.Index(raw, "\n"):]
-	if change != nil {
-		raw = change(raw)
-	}
-	id := strings.TrimSpace(r.GitInput(raw, "hash-object", "-t", "commit", "-w", "--stdin", "--literally"))
-	r.Git("update-ref", ref, id)
-}
-
 func TestHostileTreesAreDamaged(t *testing.T) {
 	for _, name := range []string{".git", ".GIT", "..", ".", "git~1", ".g\u200cit", ".git ", ".git::$INDEX_ALLOCATION"} {
 		t.Run(name, func(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package checkpoint_test
 
 import (
@@ -7,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
 // wantModes fails unless the files and folders have these permission bits.
@@ -23,14 +24,6 @@ func (r *room) wantModes(want map[string]os.FileMode) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Errorf("other modes (-want +got):\n%s", diff)
-	}
-}
-
-// sameTree fails unless the work tree is as before, modes and folders too.
-func (r *room) sameTree(before map[string]gittest.Entry) {
-	r.t.Helper()
-	if diff := cmp.Diff(before, r.Tree()); diff != "" {
-		r.t.Errorf("the work tree is another than before (- before, + now):\n%s", diff)
 	}
 }
 

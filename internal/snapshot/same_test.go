@@ -51,6 +51,47 @@ func newBench(t testing.TB, r *gittest.Repo) *bench {
 	return b
 }
 
+// settled makes the scanner take all files on disk for old enough that equal
+// stat data prove them unchanged.
+func (b *bench) settled() {
+	b.clock = func() time.Time { return time.Now().Add(time.Minute) }
+	b.scan = b.newScan()
+}
+
+// make is one Make of the scanner alone.
+func (b *bench) make(t *testing.T) snapshot.Result {
+	t.Helper()
+	res, err := b.scan.Make(t.Context(), b.request(t.Context(), t))
+	if err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return res
+}
+
+// wantOut fails unless res left out just these paths, each "path: reason".
+func wantOut(t *testing.T, res snapshot.Result, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, l := range res.LeftOut {
+		got = append(got, l.Path+": "+l.Reason)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		t.Errorf("left out (- want, + got):\n%s", diff)
+	}
+}
+
+// wantPaths fails unless the tree of res holds just these paths.
+func (b *bench) wantPaths(t *testing.T, res snapshot.Result, want ...string) {
+	t.Helper()
+	got := []string{}
+	for _, e := range b.list(t.Context(), t, res.Tree) {
+		got = append(got, e.Path)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths in the tree (- want, + got):\n%s", diff)
+	}
+}
+
 func (b *bench) newScan() *scan.Scanner {
 	env := func(name string) string {
 		for _, kv := range b.Env() {
