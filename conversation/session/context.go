@@ -57,7 +57,7 @@ func compacted(list []placed, branch []*Entry, c *Compaction) []placed {
 	}
 	text := c.Summary
 	if c.Goal != "" {
-		text += "\n\nA checkpoint is open. Goal: " + c.Goal + "\n" + conversation.InvestigateLine
+		text += "\n\nA checkpoint is open at this point. Goal: " + c.Goal
 	}
 	summary := Message{Role: RoleUser, Origin: FromCompaction, Parts: []Part{Text(text)}}
 	return append([]placed{{summary, 0}}, slices.DeleteFunc(list, func(m placed) bool { return m.at < first })...)

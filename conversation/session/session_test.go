@@ -25,9 +25,14 @@ type harness struct {
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
+	return newHarnessIn(t, t.TempDir())
+}
+
+func newHarnessIn(t testing.TB, dir string) *harness {
+	t.Helper()
 	at := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	h := &harness{t: t, lib: session.Library{
-		Dir: filepath.Join(t.TempDir(), "conversations"),
+		Dir: filepath.Join(dir, "conversations"),
 		Now: func() time.Time { at = at.Add(time.Second); return at },
 	}}
 	s, err := h.lib.Create("/src/app")
