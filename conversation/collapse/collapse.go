@@ -9,7 +9,11 @@
 // slice.
 package collapse
 
-import "github.com/turnback/turnback/conversation"
+import (
+	"bytes"
+
+	"github.com/turnback/turnback/conversation"
+)
 
 // Provider is the form of a request's body.
 type Provider string
@@ -80,5 +84,44 @@ type OpenCheckpoint struct {
 // is damaged already, with a call without its result or a result without its
 // call, is left as it is.
 func Collapse(p Provider, host conversation.Host, body []byte) Result {
-	return Result{Body: body}
+	unchanged := Result{Body: body}
+	if bytes.Contains(body, []byte(`"previous_response_id":"`)) {
+		return unchanged // the calls may be in what the provider has
+	}
+	if !mayHaveCheckpoint(body) {
+		unchanged.Known = true
+		return unchanged
+	}
+	h, err := read(p, host, body)
+	if err != nil {
+		unchanged.Reason = "read body: " + err.Error()
+		return unchanged
+	}
+	if h.partial {
+		return unchanged
+	}
+	if reason := h.pair(); reason != "" {
+		unchanged.Reason = "history is damaged: " + reason
+		return unchanged
+	}
+	unchanged.Known = true
+	stretches := h.derive(&unchanged)
+	changed := unchanged
+	w := rewriter{history: h, provider: p}
+	for _, s := range stretches {
+		collapsed, reason := w.collapse(s)
+		if reason != "" {
+			unchanged.Reason = reason
+			return unchanged
+		}
+		changed.Spans = append(changed.Spans, collapsed)
+	}
+	changed.Body = w.apply()
+	return changed
+}
+
+// mayHaveCheckpoint is a quick look for what each successful checkpoint has in
+// its result, so that other bodies are not read at all.
+func mayHaveCheckpoint(body []byte) bool {
+	return bytes.Contains(body, []byte(conversation.CreatedPrefix)) || bytes.Contains(body, []byte("startedAt"))
 }
