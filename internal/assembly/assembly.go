@@ -20,6 +20,7 @@ import (
 	"github.com/turnback/turnback/internal/connect"
 	"github.com/turnback/turnback/internal/daemon"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/locate"
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/tour"
 )
@@ -151,7 +152,7 @@ func (p Process) tour(ctx context.Context, o command.TourOptions) error {
 }
 
 func (p Process) git(ctx context.Context) (command.Git, error) {
-	g := command.Git{Oldest: git.Oldest().Text}
+	g := command.Git{Oldest: locate.Oldest().Text}
 	found, err := git.Find(ctx, p.gitOptions())
 	if err != nil {
 		return g, err

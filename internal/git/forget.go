@@ -60,7 +60,7 @@ func (r *Repo) ForgetObjects(ctx context.Context, ids map[string]bool, since tim
 		return nil, fmt.Errorf("find the object store: %w", err)
 	}
 	for id := range ids {
-		if err := removeOlder(filepath.Join(store, id[:2], id[2:]), since); err != nil {
+		if err := quarantine.RemoveOlder(filepath.Join(store, id[:2], id[2:]), since); err != nil {
 			return nil, fmt.Errorf("remove an object: %w", err)
 		}
 	}
@@ -111,19 +111,6 @@ func (r *Repo) renewGraph(ctx context.Context, info string) error {
 		return fmt.Errorf("write the graph of the commits: %w", err)
 	}
 	return nil
-}
-
-// removeOlder removes a file that was not touched since then; git touches a loose
-// object that somebody writes again.
-func removeOlder(path string, since time.Time) error {
-	st, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && st.ModTime().After(since) {
-		return nil
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	return err
 }
 
 // packWithout writes the pack anew without ids, if it has any of them. base is its

@@ -8,19 +8,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/turnback/turnback/internal/git/locate"
 	"github.com/turnback/turnback/internal/xec"
 )
 
 // Git is a git program that was found and checked.
 type Git struct {
 	path    string
-	version Version
+	version locate.Version
 	env     []string
 	stall   time.Duration
 }
@@ -29,7 +29,7 @@ type Git struct {
 func (g *Git) Path() string { return g.path }
 
 // Version is what the program says of itself.
-func (g *Git) Version() Version { return g.version }
+func (g *Git) Version() locate.Version { return g.version }
 
 // WithStall returns a copy of g whose commands may run for d without progress.
 func (g *Git) WithStall(d time.Duration) *Git {
@@ -154,39 +154,4 @@ func wrap(op string, err error) error {
 func exitedWith(err error, code int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code
-}
-
-// Version is a git version.
-type Version struct {
-	Major, Minor, Patch int
-	Text                string // as git prints it
-}
-
-// Oldest is the oldest version that is supported: the first whose commands see
-// files on disk through the skip-worktree flag.
-func Oldest() Version { return Version{Major: 2, Minor: 36, Text: "2.36.0"} }
-
-// Less tells whether v is older than w.
-func (v Version) Less(w Version) bool {
-	if v.Major != w.Major {
-		return v.Major < w.Major
-	}
-	if v.Minor != w.Minor {
-		return v.Minor < w.Minor
-	}
-	return v.Patch < w.Patch
-}
-
-// parseVersion reads "git version 2.39.5 (Apple Git-154)".
-func parseVersion(s string) (Version, error) {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(s), "git version ")
-	if !ok {
-		return Version{}, fmt.Errorf("not a version of git: %.80q", s)
-	}
-	v := Version{Text: rest}
-	n, _ := fmt.Sscanf(rest, "%d.%d.%d", &v.Major, &v.Minor, &v.Patch)
-	if n < 2 {
-		return Version{}, fmt.Errorf("not a version of git: %.80q", s)
-	}
-	return v, nil
 }

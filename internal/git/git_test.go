@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/locate"
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
@@ -137,7 +138,7 @@ func TestFindPassesOverAGitThatCouldBeAnybodys(t *testing.T) {
 	if err != nil || got.Path() != real.Path() {
 		t.Errorf("found %v, %v; want %s", got, err, real.Path())
 	}
-	if _, err := git.Find(t.Context(), git.FindOptions{Env: []string{"PATH=" + inTree}}); !errors.Is(err, git.ErrMissing) {
+	if _, err := git.Find(t.Context(), git.FindOptions{Env: []string{"PATH=" + inTree}}); !errors.Is(err, locate.ErrMissing) {
 		t.Errorf("with nothing else: %v", err)
 	}
 	old := filepath.Join(base, "old")

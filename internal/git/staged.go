@@ -3,10 +3,11 @@ package git
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/turnback/turnback/internal/git/pack"
 )
 
 // Staged is what the user's index has that a tree has not, and the other way
@@ -19,7 +20,7 @@ type Staged struct {
 // Staged compares the user's index with a tree (empty: with one without entries).
 func (r *Repo) Staged(ctx context.Context, tree string) (Staged, error) {
 	if tree == "" {
-		tree = r.emptyTreeID()
+		tree = pack.IDOf(pack.Tree, nil, r.IDLen) // git knows it without having it
 	}
 	changes, err := r.cachedAgainst(ctx, tree, "--ita-visible-in-index")
 	if err != nil {
@@ -71,9 +72,9 @@ func (r *Repo) cachedAgainst(ctx context.Context, tree string, more ...string) (
 // intended names those of changes that the index has only as an intent to add.
 // Git is asked only where one could be.
 func (r *Repo) intended(ctx context.Context, tree string, changes []Change) (map[string]bool, error) {
-	set := map[string]bool{}
+	set, emptyBlob := map[string]bool{}, pack.IDOf(pack.Blob, nil, r.IDLen)
 	for _, c := range changes {
-		if c.Status == 'A' && c.NewID == r.emptyBlobID() {
+		if c.Status == 'A' && c.NewID == emptyBlob {
 			set[c.Path] = true
 		}
 	}
@@ -88,21 +89,4 @@ func (r *Repo) intended(ctx context.Context, tree string, changes []Change) (map
 		delete(set, c.Path)
 	}
 	return set, nil
-}
-
-// emptyTreeID is the id of the tree without entries, which git knows without
-// having it.
-func (r *Repo) emptyTreeID() string {
-	if r.IDLen == sha256.Size {
-		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
-	}
-	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-}
-
-// emptyBlobID is the id of a file without content.
-func (r *Repo) emptyBlobID() string {
-	if r.IDLen == sha256.Size {
-		return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-	}
-	return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 }

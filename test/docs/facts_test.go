@@ -14,6 +14,7 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/locate"
 )
 
 // in gives what pattern's group finds in a source file, each once.
@@ -153,7 +154,7 @@ func TestSettingsAreTold(t *testing.T) {
 // TestVersionOfGitIsTold looks for the oldest git that is taken.
 func TestVersionOfGitIsTold(t *testing.T) {
 	t.Parallel()
-	oldest := git.Oldest()
+	oldest := locate.Oldest()
 	want := fmt.Sprintf("git %d.%d or newer", oldest.Major, oldest.Minor)
 	if text := read(t, readme).text; !strings.Contains(text, want) {
 		t.Errorf("%s does not say %q", readme, want)

@@ -126,6 +126,14 @@ func NewHash(idLen int) hash.Hash {
 	return sha1.New()
 }
 
+// IDOf is the id of the object with that content.
+func IDOf(kind Kind, data []byte, idLen int) string {
+	sum := NewHash(idLen)
+	fmt.Fprintf(sum, "%s %d\x00", kind, len(data))
+	sum.Write(data)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
 // Add stores data and returns its id. What the pack has already is not stored twice.
 func (w *Writer) Add(kind Kind, data []byte) (string, error) {
 	sum := NewHash(w.idLen)

@@ -5,6 +5,7 @@
 package quarantine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type Pen struct {
 	Objects string // the repository's object directory
 	IDLen   int    // bytes of an object id: 20 or 32
 
+	apart string // see Rehearse; empty: objects enter the repository
 	sweep sync.Once
 
 	mu      sync.Mutex
@@ -53,26 +55,62 @@ func (p *Pen) open() error {
 		return fmt.Errorf("make a quarantine: %w", err)
 	}
 	p.sweep.Do(func() { Sweep(p.Root) })
+	var err error
+	if p.dir, p.lock, err = begin(p.Root); err != nil {
+		return fmt.Errorf("make a quarantine: %w", err)
+	}
+	return nil
+}
+
+// begin makes a folder in root, with a lock that tells others that it is in use.
+func begin(root string) (dir string, lock *files.Lock, err error) {
 	for {
-		f, err := os.CreateTemp(p.Root, "run-*.lock")
+		f, err := os.CreateTemp(root, "run-*.lock")
 		if err != nil {
-			return fmt.Errorf("make a quarantine: %w", err)
+			return "", nil, err
 		}
 		_ = f.Close()
 		lock, err := files.TryLock(f.Name())
 		if err != nil {
-			return fmt.Errorf("make a quarantine: %w", err)
+			return "", nil, err
 		}
 		if lock == nil { // somebody takes it for a leftover
 			continue
 		}
 		dir := strings.TrimSuffix(f.Name(), ".lock")
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return errors.Join(fmt.Errorf("make a quarantine: %w", err), os.Remove(f.Name()), lock.Unlock())
+			return "", nil, errors.Join(err, os.Remove(f.Name()), lock.Unlock())
 		}
-		p.dir, p.lock = dir, lock
-		return nil
+		return dir, lock, nil
 	}
+}
+
+// Rehearse has everything enter a folder apart from now on, an object directory,
+// and never the repository. The folder goes with end, after Discard.
+func (p *Pen) Rehearse() (dir string, end func() error, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := os.MkdirAll(p.Root, 0o700); err != nil {
+		return "", nil, fmt.Errorf("make a quarantine: %w", err)
+	}
+	dir, lock, err := begin(p.Root)
+	if err != nil {
+		return "", nil, fmt.Errorf("make a quarantine: %w", err)
+	}
+	p.apart = dir
+	end = func() error { return errors.Join(os.RemoveAll(dir), os.Remove(dir+".lock"), lock.Unlock()) }
+	if err := os.Mkdir(filepath.Join(dir, "pack"), 0o700); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("make a quarantine: %w", err), end())
+	}
+	return dir, end, nil
+}
+
+// Stores are the object directories in which git finds what was let in.
+func (p *Pen) Stores() []string {
+	if p.apart == "" {
+		return []string{p.Objects}
+	}
+	return []string{p.Objects, p.apart}
 }
 
 // close removes the quarantine. mu is held.
@@ -306,7 +344,7 @@ func GlobLiteral(path string) string {
 // install lets the pack at base in under git's name for it. The ".keep" comes
 // first and the index last: without the index the pack is not there. mu is held.
 func (p *Pen) install(base, name string) error {
-	dir := filepath.Join(p.Objects, "pack")
+	dir := filepath.Join(cmp.Or(p.apart, p.Objects), "pack")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("let a pack in: %w", err)
 	}
@@ -474,8 +512,16 @@ func RemovePack(store, base string) error {
 	return nil
 }
 
-// Listed quotes path for a list of object directories.
-func Listed(path string) string {
+// Listed is a list of object directories, as git reads it.
+func Listed(paths ...string) string {
+	quoted := make([]string, 0, len(paths))
+	for _, path := range paths {
+		quoted = append(quoted, listed(path))
+	}
+	return strings.Join(quoted, string(os.PathListSeparator))
+}
+
+func listed(path string) string {
 	if !strings.ContainsAny(path, "\":\\\n\t") && !strings.HasPrefix(path, "#") {
 		return path
 	}
@@ -494,4 +540,17 @@ func Listed(path string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// RemoveOlder removes a file that was not touched since then; git touches a loose
+// object that somebody writes again.
+func RemoveOlder(path string, since time.Time) error {
+	st, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && st.ModTime().After(since) {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	return err
 }
