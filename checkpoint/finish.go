@@ -99,7 +99,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	for _, i := range todo {
 		res.count(j.Ops[i])
 	}
-	err = s.settle(ctx, &res, l.made, j, looking)
+	err = s.settle(ctx, &res, l, j, looking)
 	return res, err
 }
 

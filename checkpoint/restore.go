@@ -76,20 +76,20 @@ type RestoreResult struct {
 
 // withCheckpoint runs f on checkpoint N of the request's pane, with the work tree
 // locked and no restore interrupted in it.
-func (s *Store) withCheckpoint(ctx context.Context, r RestoreRequest, f func(h *record.Held, c *Checkpoint) error) error {
+func (s *Store) withCheckpoint(ctx context.Context, r RestoreRequest, f func(l *looked, c *Checkpoint) error) error {
 	return s.locked(ctx, func() error {
 		if err := s.notInterrupted(); err != nil {
 			return err
 		}
-		h, err := record.Read(ctx, s.repo, r.Pane.ID)
+		l, err := s.stand(ctx, r.Pane.ID, true)
 		if err != nil {
 			return err
 		}
-		c, err := h.Sound(r.N)
+		c, err := l.Sound(r.N)
 		if err != nil {
 			return err
 		}
-		return f(h, c)
+		return f(l, c)
 	})
 }
 
@@ -101,7 +101,10 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
 		return res, err
 	}
-	err := s.withCheckpoint(ctx, r, func(h *record.Held, c *Checkpoint) error {
+	if r.DryRun && !s.rehearses {
+		return s.rehearse(func(d *Store) (RestoreResult, error) { return d.Restore(ctx, r) })
+	}
+	err := s.withCheckpoint(ctx, r, func(l *looked, c *Checkpoint) error {
 		to, err := s.targetOf(ctx, *c)
 		if err != nil {
 			return err
@@ -111,11 +114,11 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 			return err
 		}
 		var o *company.Company
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) {
+		p, err := s.lookAndPlan(ctx, l, r.Paths, func() (plan.Target, error) {
 			if err := plan.CheckPlace(*c, s.repo.Worktree, l.head, r.Here); err != nil {
 				return to, err
 			}
-			others := s.others(r)
+			others := s.others(r, l)
 			o = others.In(others.Since(*c, l.made.Tree), to.Name)
 			return o.Own(ctx, l.made.Tree, to)
 		})
@@ -132,10 +135,10 @@ func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, e
 }
 
 // others is what r asks of other panes' files.
-func (s *Store) others(r RestoreRequest) company.Request {
+func (s *Store) others(r RestoreRequest, l *looked) company.Request {
 	return company.Request{
 		Repo: s.repo, Scratch: s.dir, Pane: r.Pane.ID, Paths: r.Paths, Mine: r.Mine, AllPanes: r.AllPanes,
-		OpenTurns: r.OpenTurns, Named: s.NamedAll,
+		OpenTurns: r.OpenTurns, Named: s.NamedAll, All: l.all,
 	}
 }
 
@@ -174,28 +177,27 @@ func bytesOf(disk string) (b plan.Bytes) {
 // lookAndPlan looks at the work tree and plans the way to the target that choose
 // then gives; a second time when files of any size have to be in the safety
 // checkpoint.
-func (s *Store) lookAndPlan(ctx context.Context, pane string, paths []string, choose func(*looked) (plan.Target, error)) (*looked, *plan.Plan, error) {
+func (s *Store) lookAndPlan(ctx context.Context, l *looked, paths []string, choose func() (plan.Target, error)) (*plan.Plan, error) {
 	var include []string
 	for {
-		l, err := s.look(ctx, pane, include, nil)
-		if err != nil {
-			return nil, nil, err
+		if err := s.see(ctx, l, include, nil); err != nil {
+			return nil, err
 		}
-		to, err := choose(l)
+		to, err := choose()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		p, err := s.planner.Make(ctx, plan.From{Tree: l.made.Tree, Bytes: l.made.Bytes, Converts: l.made.Converts, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
+		p, err := s.planner.Make(ctx, plan.From{Run: l.run, Tree: l.made.Tree, Bytes: l.made.Bytes, Converts: l.made.Converts, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if due, err := s.readSwapped(ctx, p); err != nil {
-			return nil, nil, err
+			return nil, err
 		} else if due {
 			continue
 		}
 		if len(p.Include) == 0 || len(include) > 0 && !hasNew(p.Include, include) {
-			return l, p, nil
+			return p, nil
 		}
 		include = append(include, p.Include...)
 	}
@@ -291,7 +293,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 			return err
 		}
 	}
-	return s.settle(ctx, res, l.made, journal, p.Run)
+	return s.settle(ctx, res, l, journal, p.Run)
 }
 
 // keepOverwritten puts what p writes over and git ignores beside the safety
@@ -364,17 +366,13 @@ func (s *Store) writingRun(ctx context.Context, looking *restore.Run, id string,
 }
 
 // settle checks the files against what was wanted, notes what the restore left
-// of the tree that it found, and ends the journal.
-func (s *Store) settle(ctx context.Context, res *RestoreResult, found snapshot.Result, j restore.Journal, run *restore.Run) error {
-	h, err := record.Read(ctx, s.repo, j.Pane)
-	if err != nil {
-		return err
-	}
+// of the tree that it found in l, and ends the journal.
+func (s *Store) settle(ctx context.Context, res *RestoreResult, l *looked, j restore.Journal, run *restore.Run) error {
 	differ, err := run.Differing(ctx, j.Ops)
 	if err != nil {
 		return err
 	}
-	state, err := s.leftState(ctx, found, j, j.Again || !run.FileMode)
+	state, err := s.leftState(ctx, l.made, j, j.Again || !run.FileMode)
 	if err != nil {
 		return err
 	}
@@ -385,6 +383,24 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found snapshot.R
 	if err := json.Unmarshal(j.After, &note); err != nil {
 		return fmt.Errorf("%w: %w", restore.ErrJournal, err)
 	}
+	if err = s.noteLeft(ctx, l.Held, j, note, state); errors.Is(err, git.ErrRefMoved) {
+		if l.Held, err = record.Read(ctx, s.repo, j.Pane); err == nil {
+			err = s.noteLeft(ctx, l.Held, j, note, state)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	left := record.Newest{Tree: state.Tree, Disk: state.Disk, Pane: j.Pane}
+	if c := l.HolderOfBytes(state); c != nil {
+		left.Ref, left.Commit = c.Ref, c.Commit
+	}
+	left.Write(s.newestPath())
+	return restore.RemoveJournal(s.journalPath())
+}
+
+// noteLeft notes in the pane's ref what a restore left.
+func (s *Store) noteLeft(ctx context.Context, h *record.Held, j restore.Journal, note after, state record.State) error {
 	pane := h.Pane
 	pane.Restored, pane.RestoredN = state.Tree, note.N
 	if !note.Back {
@@ -399,15 +415,7 @@ func (s *Store) settle(ctx context.Context, res *RestoreResult, found snapshot.R
 		pane.Pane = Pane{ID: j.Pane, Window: j.Window, Session: j.Session}
 		pane.Worktree = s.repo.Worktree
 	}
-	if err := s.writePane(ctx, &h.Pane, pane, nil); err != nil {
-		return err
-	}
-	left := record.Newest{Tree: state.Tree, Disk: state.Disk, Pane: j.Pane}
-	if c := h.HolderOfBytes(state); c != nil {
-		left.Ref, left.Commit = c.Ref, c.Commit
-	}
-	left.Write(s.newestPath())
-	return restore.RemoveJournal(s.journalPath())
+	return s.writePane(ctx, &h.Pane, pane, nil)
 }
 
 // leftState is the work tree after the ops of j, where it was found before them.

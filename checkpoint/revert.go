@@ -27,17 +27,20 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
 		return res, err
 	}
-	err := s.withCheckpoint(ctx, r, func(h *record.Held, c *Checkpoint) error {
-		rev, err := s.planRevert(ctx, h, *c)
+	if r.DryRun && !s.rehearses {
+		return s.rehearse(func(d *Store) (RestoreResult, error) { return d.Revert(ctx, r) })
+	}
+	err := s.withCheckpoint(ctx, r, func(l *looked, c *Checkpoint) error {
+		rev, err := s.planRevert(ctx, l.Held, *c)
 		if err != nil {
 			return err
 		}
 		var o *company.Company
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, r.Paths, func(l *looked) (plan.Target, error) {
+		p, err := s.lookAndPlan(ctx, l, r.Paths, func() (plan.Target, error) {
 			if err := plan.CheckPlace(*c, s.repo.Worktree, l.head, r.Here); err != nil {
 				return plan.Target{}, err
 			}
-			o = s.others(r).In(rev.period, rev.since)
+			o = s.others(r, l).In(rev.period, rev.since)
 			to, err := s.mergedTarget(ctx, l, rev, o)
 			to.Overwrite = r.Overwrite
 			return to, err
@@ -51,7 +54,7 @@ func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, er
 		res.Turn, res.HeadHolds = c.Turn, plan.HeadHolds(*c, l.head)
 		res.note(o)
 		return s.carryOut(ctx, &res, l, p, job{
-			action: actionRevert, to: plan.Target{N: c.N}, request: r, undone: record.Closed(h.Pane.Undone), shared: o.Shared(),
+			action: actionRevert, to: plan.Target{N: c.N}, request: r, undone: record.Closed(l.Pane.Undone), shared: o.Shared(),
 			label: fmt.Sprintf("before reverting checkpoint %d", c.N),
 		})
 	})

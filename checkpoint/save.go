@@ -13,8 +13,10 @@ import (
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/late"
+	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
@@ -26,6 +28,8 @@ type looked struct {
 	*record.Held
 	head   git.Head
 	newest record.Newest // as recorded; Tree empty: not known
+	all    *record.Held  // of all panes; nil: was not asked for
+	run    *restore.Run  // likewise
 	made   snapshot.Result
 	lfs    []string // the LFS content that is kept for it
 
@@ -36,30 +40,49 @@ type looked struct {
 // look makes the tree of the work tree. The lock is held. Paths in include are
 // taken whatever their size; progress may be nil.
 func (s *Store) look(ctx context.Context, pane string, include []string, progress func(done, total int64)) (*looked, error) {
-	last := record.ReadNewest(s.newestPath())
-	var head git.Head
-	var refs *record.Held
+	l, err := s.stand(ctx, pane, false)
+	if err == nil {
+		err = s.see(ctx, l, include, progress)
+	}
+	return l, err
+}
+
+// stand reads what the refs say and what HEAD is. The lock is held. For a restore
+// it also gets what is needed later and can be had meanwhile.
+func (s *Store) stand(ctx context.Context, pane string, restoring bool) (*looked, error) {
+	l := &looked{newest: record.ReadNewest(s.newestPath())}
 	g, groupCtx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { head, err = s.repo.Head(groupCtx); return err })
-	g.Go(func() (err error) { refs, err = record.Read(groupCtx, s.repo, pane, last.Ref); return err })
+	g.Go(func() (err error) { l.head, err = s.repo.Head(groupCtx); return err })
+	if restoring {
+		g.Go(func() (err error) {
+			l.all, l.Held, err = record.ReadBoth(groupCtx, s.repo, pane, l.newest.Ref)
+			return err
+		})
+		g.Go(func() (err error) { l.run, err = plan.LookingRun(groupCtx, s.repo, s.trusted); return err })
+		g.Go(func() error { return s.repo.WarmReader(groupCtx) })
+	} else {
+		g.Go(func() (err error) { l.Held, err = record.Read(groupCtx, s.repo, pane, l.newest.Ref); return err })
+	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if last.Ref != "" && refs.Extra[last.Ref] != last.Commit {
-		last = record.Newest{}
+	if l.newest.Ref != "" && l.Extra[l.newest.Ref] != l.newest.Commit {
+		l.newest = record.Newest{}
 	}
-	l := &looked{Held: refs, head: head, newest: last}
+	return l, nil
+}
+
+// see makes the tree of the work tree; the rest is as in look.
+func (s *Store) see(ctx context.Context, l *looked, include []string, progress func(done, total int64)) (err error) {
 	limits := s.limits()
-	var err error
 	l.made, err = s.maker.Make(ctx, snapshot.Request{
-		Head: head, Include: include, Reachable: l.reachable, Progress: progress,
+		Head: l.head, Include: include, Reachable: l.reachable, Progress: progress,
 		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
 	})
-	if err != nil {
-		return l, err
+	if err == nil && !s.rehearses {
+		l.lfs, err = s.pointers.KeepNew(ctx, l.made.LFSStorage, l.head.Tree, l.made.Tree)
 	}
-	l.lfs, err = s.pointers.KeepNew(ctx, l.made.LFSStorage, l.head.Tree, l.made.Tree)
-	return l, err
+	return err
 }
 
 // reachable tells whether refs hold a tree and the tree of the bytes beside it.

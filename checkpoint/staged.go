@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/turnback/turnback/checkpoint/plan"
-	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/git/indexfile"
 )
@@ -26,22 +25,24 @@ func (s *Store) RestoreStaged(ctx context.Context, r RestoreRequest) (RestoreRes
 	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
 		return res, err
 	}
-	err := s.withCheckpoint(ctx, r, func(_ *record.Held, c *Checkpoint) error {
+	if r.DryRun && !s.rehearses {
+		return s.rehearse(func(d *Store) (RestoreResult, error) { return d.RestoreStaged(ctx, r) })
+	}
+	err := s.withCheckpoint(ctx, r, func(l *looked, c *Checkpoint) error {
 		if err := s.indexFree(); err != nil {
 			return err
 		}
-		return s.restoreStaged(ctx, &res, *c, r)
+		return s.restoreStaged(ctx, l, &res, *c, r)
 	})
 	return res, err
 }
 
-func (s *Store) restoreStaged(ctx context.Context, res *RestoreResult, c Checkpoint, r RestoreRequest) error {
+func (s *Store) restoreStaged(ctx context.Context, l *looked, res *RestoreResult, c Checkpoint, r RestoreRequest) error {
 	_, sum, err := indexfile.Read(s.repo.UserIndex())
 	if err != nil {
 		return err
 	}
-	l, err := s.look(ctx, r.Pane.ID, nil, nil)
-	if err != nil {
+	if err := s.see(ctx, l, nil, nil); err != nil {
 		return err
 	}
 	if err := plan.CheckPlace(c, s.repo.Worktree, l.head, r.Here); err != nil {

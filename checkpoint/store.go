@@ -59,6 +59,7 @@ func DefaultLimits() Limits {
 
 // Store holds the checkpoints of one work tree.
 type Store struct {
+	options Options
 	repo    *git.Repo
 	dir     string // <common git dir>/turnback/trees/<name>
 	limits  func() Limits
@@ -75,6 +76,7 @@ type Store struct {
 	tending  tidy.Way
 
 	lastBeside writtenBeside // under the lock of the tree
+	rehearses  bool          // nothing that it writes stays
 
 	mu    sync.Mutex
 	empty string // the empty tree's id, once asked for
@@ -98,7 +100,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := checkRoot(repo.Worktree, envOf(o.Env, "HOME"), o.AllowHome); err != nil {
 		return nil, err
 	}
-	s := &Store{repo: repo, limits: o.Limits, now: o.Now, gone: o.Gone, dir: treeDir(repo)}
+	return newStore(repo, o), nil
+}
+
+func newStore(repo *git.Repo, o Options) *Store {
+	s := &Store{options: o, repo: repo, limits: o.Limits, now: o.Now, gone: o.Gone, dir: treeDir(repo)}
 	if s.limits == nil {
 		s.limits = DefaultLimits
 	}
@@ -112,7 +118,22 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	})
 	s.maker = s.table
 	s.planner = plan.Planner{Repo: repo, Dir: s.dir, Trusted: s.trusted}
-	return s, nil
+	return s
+}
+
+// rehearse runs f, which writes no ref and no file of the work tree, with a store of
+// the same work tree. What f writes to the repository goes with it.
+func (s *Store) rehearse(f func(*Store) (RestoreResult, error)) (RestoreResult, error) {
+	_ = s.table.Persist() // what is known of the files is of use there too
+	s.tending.Clear()
+	repo, end, err := s.repo.Rehearse()
+	if err != nil {
+		return RestoreResult{}, fail.From(err)
+	}
+	d := newStore(repo, s.options)
+	d.rehearses = true
+	res, err := f(d)
+	return res, fail.From(errors.Join(err, end()))
 }
 
 // checkRoot refuses a work tree that is somebody's whole home.
@@ -177,6 +198,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 		return fail.From(fmt.Errorf("lock the work tree: %w", err))
 	}
 	s.removeLeftovers()
+	defer s.repo.ShareReader()()
 	return fail.From(errors.Join(f(), s.repo.Discard(), lock.Unlock()))
 }
 

@@ -20,13 +20,13 @@ import (
 // changed after the turn's end stop it, and those that other panes' turns changed
 // while it was open; see RestoreRequest. N and Paths of the request are not used.
 func (s *Store) Undo(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
-	return s.turnStep(ctx, r, s.undoStep)
+	return s.turnStep(ctx, r, (*Store).undoStep)
 }
 
 // Redo puts the turn forward again that was taken back last, as long as nothing
 // has changed since.
 func (s *Store) Redo(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
-	return s.turnStep(ctx, r, s.redoStep)
+	return s.turnStep(ctx, r, (*Store).redoStep)
 }
 
 // step is one way along the turns of a pane.
@@ -39,20 +39,27 @@ type step struct {
 	more   bool
 }
 
-func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(context.Context, *looked) (step, error)) (RestoreResult, error) {
+func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(*Store, context.Context, *looked) (step, error)) (RestoreResult, error) {
 	var res RestoreResult
 	if err := errors.Join(checkPane(r.Pane.ID), checkFlags(r)); err != nil {
 		return res, err
+	}
+	if r.DryRun && !s.rehearses {
+		return s.rehearse(func(d *Store) (RestoreResult, error) { return d.turnStep(ctx, r, choose) })
 	}
 	err := s.locked(ctx, func() error {
 		if err := s.notInterrupted(); err != nil {
 			return err
 		}
+		l, err := s.stand(ctx, r.Pane.ID, true)
+		if err != nil {
+			return err
+		}
 		var st step
 		var o *company.Company
-		l, p, err := s.lookAndPlan(ctx, r.Pane.ID, nil, func(l *looked) (plan.Target, error) {
+		p, err := s.lookAndPlan(ctx, l, nil, func() (plan.Target, error) {
 			var err error
-			if st, err = choose(ctx, l); err != nil {
+			if st, err = choose(s, ctx, l); err != nil {
 				return plan.Target{}, err
 			}
 			st.to.Overwrite = r.Overwrite
@@ -60,7 +67,7 @@ func (s *Store) turnStep(ctx context.Context, r RestoreRequest, choose func(cont
 			if err != nil {
 				return to, err
 			}
-			o = s.others(r).In(company.During(st.turn), fmt.Sprintf("turn %d began", st.turn.Turn))
+			o = s.others(r, l).In(company.During(st.turn), fmt.Sprintf("turn %d began", st.turn.Turn))
 			return o.Own(ctx, l.made.Tree, to)
 		})
 		if err == nil && st.action == actionUndo {
@@ -127,7 +134,7 @@ func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRe
 		paths = append(paths, c.Path)
 	}
 	names := fail.Quoted(paths)
-	if others := s.others(r); st.action == actionUndo {
+	if others := s.others(r, l); st.action == actionUndo {
 		if names, err = others.In(others.Since(st.turn, l.made.Tree), "").Tell(ctx, paths); err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ type Request struct {
 	// checkpoint.RestoreRequest.
 	Mine, AllPanes bool
 	OpenTurns      func(ctx context.Context) ([]OpenTurn, error) // nil: there are none
+	All            *record.Held                                  // the refs of all panes; nil: they are read when needed
 	Named          func(ctx context.Context, c record.Checkpoint) ([]string, error)
 }
 

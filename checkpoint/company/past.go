@@ -21,11 +21,14 @@ type Period struct {
 // Where no other pane had a turn in it, it compares nothing, unless it has to find
 // what is this pane's.
 func (r Request) judge(ctx context.Context, p Period) (verdicts, error) {
-	all, err := record.Read(ctx, r.Repo, "")
+	var open []OpenTurn
+	all, err := r.All, error(nil)
+	if all == nil {
+		all, err = record.Read(ctx, r.Repo, "")
+	}
 	if err != nil {
 		return verdicts{}, err
 	}
-	var open []OpenTurn
 	if r.OpenTurns != nil {
 		if open, err = r.OpenTurns(ctx); err != nil {
 			return verdicts{}, err

@@ -23,6 +23,7 @@ import (
 
 // From is the work tree as it is now.
 type From struct {
+	Run      *restore.Run // one that can look, if there is one already
 	Tree     string
 	Bytes    string             // as snapshot.Result.Bytes
 	Converts bool               // as snapshot.Result.Converts
@@ -117,8 +118,10 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 		return nil, damagedTarget(to, err.Error())
 	}
 	setModes(l, to, p.Ops)
-	if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
-		return nil, err
+	if p.Run = l.Run; p.Run == nil {
+		if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.setForms(ctx, l, to, p.Ops); err != nil {
 		return nil, err

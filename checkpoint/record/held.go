@@ -40,6 +40,27 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 	if err != nil {
 		return nil, err
 	}
+	return hold(list, pane), nil
+}
+
+// ReadBoth reads the refs of all panes in one git process, and gives what Read
+// gives of all and of one.
+func ReadBoth(ctx context.Context, refs Refs, pane string, further ...string) (all, one *Held, err error) {
+	own := []string{CheckpointsRoot + pane + "/", PanesRoot + pane, TrashRoot + pane + "/"}
+	patterns := append([]string{CheckpointsRoot, PanesRoot, TrashRoot + pane + "/"}, further...)
+	list, err := refs.SoundRefs(ctx, slices.DeleteFunc(patterns, func(p string) bool { return p == "" })...)
+	if err != nil {
+		return nil, nil, err
+	}
+	ofPane := func(ref git.Ref) bool {
+		return strings.HasPrefix(ref.Name, own[0]) || ref.Name == own[1] || strings.HasPrefix(ref.Name, own[2]) || slices.Contains(further, ref.Name)
+	}
+	isTrash := func(ref git.Ref) bool { return strings.HasPrefix(ref.Name, TrashRoot) }
+	one = hold(slices.DeleteFunc(slices.Clone(list), func(ref git.Ref) bool { return !ofPane(ref) }), pane)
+	return hold(slices.DeleteFunc(list, isTrash), ""), one, nil
+}
+
+func hold(list []git.Ref, pane string) *Held {
 	h := &Held{Pane: PaneState{Pane: Pane{ID: pane}}, Extra: map[string]string{}}
 	for _, ref := range list {
 		h.Extra[ref.Name] = ref.Commit
@@ -75,7 +96,7 @@ func Read(ctx context.Context, refs Refs, pane string, further ...string) (*Held
 		h.Pane.HighestN = max(h.Pane.HighestN, t.N)
 		h.Pane.HighestTurn = max(h.Pane.HighestTurn, t.Turn)
 	}
-	return h, nil
+	return h
 }
 
 // Find gives checkpoint n, or a NoCheckpoint error that lists what there is.

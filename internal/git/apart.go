@@ -57,7 +57,7 @@ func (r *Repo) Pack(ctx context.Context, ids []string) (string, error) {
 
 // apart gives c an object directory apart.
 func (r *Repo) apart(dir string, c call) call {
-	c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quarantine.Listed(r.pen.Objects))
+	c.env = append(slices.Clone(c.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quarantine.Listed(r.pen.Stores()...))
 	// What is in the quarantine need not outlast a loss of power.
 	c.settings = []string{"-c", "core.fsync=none", "-c", "pack.compression=1", "-c", "core.bigFileThreshold=" + streamedFrom}
 	return c
@@ -75,11 +75,24 @@ func (r *Repo) Flush() error { return r.pen.Flush() }
 // Discard ends a run: it throws away what was written and not let in.
 func (r *Repo) Discard() error { return r.pen.Discard() }
 
+// Rehearse gives a repository that is the same, but for the objects that are written
+// to it: git finds them in it, and they never enter r. They go with end.
+func (r *Repo) Rehearse() (rehearsal *Repo, end func() error, err error) {
+	c, g := *r, *r.git
+	c.git, c.pen, c.readers = &g, newPen(r), &sharing{}
+	dir, end, err := c.pen.Rehearse()
+	g.env = append(slices.Clone(g.env), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quarantine.Listed(dir))
+	return &c, end, err
+}
+
 // Hold makes sure that objects which git said it has stored cannot be taken by a
 // gc before a ref holds them. git writes no object that the repository has
 // already, be it one that nothing reaches: such objects are copied. It names
 // those that have gone meanwhile; they have to be stored again.
 func (r *Repo) Hold(ctx context.Context, ids []string) (gone []string, err error) {
+	if len(r.pen.Stores()) > 1 { // a rehearsal: there will be no ref
+		return r.Missing(ctx, ids)
+	}
 	strangers, err := r.pen.Strangers(ids)
 	if err != nil || len(strangers) == 0 {
 		return nil, err

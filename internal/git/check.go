@@ -75,6 +75,9 @@ func (c *checker) end() {
 }
 
 func (c *checker) check(ctx context.Context, id string) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if c.objects == nil {
 		if c.objects, err = c.repo.ReadObjects(ctx); err != nil {
 			return err

@@ -141,18 +141,30 @@ var ErrMissingObject = errors.New("object is missing")
 // Objects reads objects one after the other from one git process. It may wait for
 // the next question as long as it likes; an answer has to come in time.
 type Objects struct {
-	p   *xec.Process
-	out *bufio.Reader
+	p       *xec.Process
+	out     *bufio.Reader
+	readers *sharing
+	spoiled bool // an answer was not as it should be: the next cannot be told from it
 }
 
 // ReadObjects starts a reader; Close ends it.
 func (r *Repo) ReadObjects(ctx context.Context) (*Objects, error) {
+	o, shared := r.readers.take()
+	if o != nil {
+		if err := r.pen.Settle(); err != nil {
+			return nil, errors.Join(err, o.end())
+		}
+		return o, nil
+	}
+	if shared {
+		ctx = context.WithoutCancel(ctx)
+	}
 	p, err := r.start(ctx, call{dir: r.Worktree, args: []string{"cat-file", "--batch"}})
 	if err != nil {
 		return nil, err
 	}
 	p.Rest()
-	return &Objects{p: p, out: bufio.NewReaderSize(p.Stdout, 64<<10)}, nil
+	return &Objects{p: p, out: bufio.NewReaderSize(p.Stdout, 64<<10), readers: r.readers}, nil
 }
 
 // Copy writes the content of the object id to w and returns its type and size
@@ -162,6 +174,12 @@ func (o *Objects) Copy(id string, w io.Writer) (string, int64, error) {
 	if strings.ContainsAny(id, "\n ") || id == "" {
 		return "", 0, fmt.Errorf("read object %.80q: not an object id", id)
 	}
+	kind, size, err := o.copy(id, w)
+	o.spoiled = o.spoiled || err != nil && !errors.Is(err, ErrMissingObject) && !errors.Is(err, ErrCorruptObject)
+	return kind, size, err
+}
+
+func (o *Objects) copy(id string, w io.Writer) (string, int64, error) {
 	o.p.Expect()
 	defer o.p.Rest()
 	if _, err := io.WriteString(o.p.Stdin, id+"\n"); err != nil {
@@ -211,6 +229,13 @@ var ErrCorruptObject = errors.New("object is corrupt")
 
 // Close ends the reader.
 func (o *Objects) Close() error {
+	if o.readers.keep(o) {
+		return nil
+	}
+	return o.end()
+}
+
+func (o *Objects) end() error {
 	o.p.Expect()
 	if err := o.p.Stdin.Close(); err != nil {
 		o.p.Kill()
@@ -247,10 +272,7 @@ func (t *TreeWriter) Write(entries []Entry) (string, error) {
 		return "", fmt.Errorf("write tree: %w", err)
 	}
 	if len(t.held) > 0 {
-		sum := pack.NewHash(t.repo.IDLen)
-		fmt.Fprintf(sum, "tree %d\x00", len(data))
-		sum.Write(data)
-		if id := hex.EncodeToString(sum.Sum(nil)); t.held[id] {
+		if id := pack.IDOf(pack.Tree, data, t.repo.IDLen); t.held[id] {
 			return id, nil
 		}
 	}

@@ -21,7 +21,8 @@ type Repo struct {
 	CommonDir string // the repository's git directory, shared by all its work trees
 	IDLen     int    // bytes of an object id: 20 or 32
 
-	pen *quarantine.Pen
+	pen     *quarantine.Pen
+	readers *sharing
 }
 
 // ErrNotRepo says that a directory is in no git work tree.
@@ -48,7 +49,7 @@ func (g *Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	if real, err := filepath.EvalSymlinks(r.Worktree); err == nil {
 		r.Worktree = real
 	}
-	r.pen = newPen(r)
+	r.pen, r.readers = newPen(r), &sharing{}
 	return r, nil
 }
 

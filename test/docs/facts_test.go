@@ -13,7 +13,6 @@ import (
 	"github.com/turnback/turnback/internal/agentstate"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
-	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/git/locate"
 )
 
