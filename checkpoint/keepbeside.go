@@ -3,11 +3,10 @@ package checkpoint
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
-	"github.com/turnback/turnback/checkpoint/fail"
+	"github.com/turnback/turnback/checkpoint/kept"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -53,7 +52,7 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 	if last.sum == sum && slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Beside == last.commit }) {
 		return last.commit, nil
 	}
-	commit, err := s.writeParts(ctx, parts)
+	commit, err := kept.Write(ctx, s.repo, s.now(), parts)
 	if err == nil {
 		s.lastBeside = writtenBeside{sum: sum, commit: commit}
 	}
@@ -62,27 +61,7 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 
 // writeContent stores c; empty: there is nothing to keep.
 func (s *Store) writeContent(ctx context.Context, c beside.Content) (string, error) {
-	parts := c.Parts()
-	if len(parts) == 0 {
-		return "", nil
-	}
-	return s.writeParts(ctx, parts)
-}
-
-func (s *Store) writeParts(ctx context.Context, parts []beside.Part) (string, error) {
-	entries := make([]git.Entry, 0, len(parts))
-	for _, p := range parts {
-		e, err := s.writePart(ctx, p)
-		if err != nil {
-			return "", err
-		}
-		entries = append(entries, e)
-	}
-	tree, err := s.writeTree(ctx, entries)
-	if err != nil {
-		return "", err
-	}
-	return s.wrap(ctx, tree, "kept beside a checkpoint\n")
+	return kept.Write(ctx, s.repo, s.now(), c.Parts())
 }
 
 // writtenBeside is what was kept beside a checkpoint last.
@@ -91,52 +70,10 @@ type writtenBeside struct {
 	commit string
 }
 
-func (s *Store) writePart(ctx context.Context, p beside.Part) (git.Entry, error) {
-	e := git.Entry{Path: p.Name, Mode: git.ModeTree, ID: p.Tree}
-	var err error
-	switch {
-	case p.Tree != "":
-	case len(p.Blobs) > 0:
-		blobs := make([]git.Entry, len(p.Blobs))
-		for i, id := range p.Blobs {
-			blobs[i] = git.Entry{Path: id, Mode: git.ModeFile, ID: id}
-		}
-		e.ID, err = s.writeTree(ctx, blobs)
-	default:
-		e.Mode = git.ModeFile
-		e.ID, err = s.repo.WriteBlob(ctx, p.Data)
-	}
-	return e, err
-}
-
-func (s *Store) writeTree(ctx context.Context, entries []git.Entry) (string, error) {
-	w, err := s.repo.WriteTrees(ctx)
-	if err != nil {
-		return "", err
-	}
-	tree, err := w.Write(entries)
-	return tree, errors.Join(err, w.Close())
-}
-
 // readBeside reads what is kept beside checkpoint n, by a commit (empty: nothing
 // is). What the checkpoint says it looked for is known then.
 func (s *Store) readBeside(ctx context.Context, n int, commit string, looked []string) (beside.Content, error) {
-	var c beside.Content
-	if commit != "" {
-		entries, err := s.repo.TreeTop(ctx, commit+"^{tree}")
-		if err != nil {
-			return c, fail.From(err)
-		}
-		c, err = beside.Decode(entries, func(id string) ([]byte, error) { return s.readBlob(ctx, id) })
-		if errors.Is(err, beside.ErrMalformed) {
-			return c, fail.Broken(n, err.Error())
-		}
-		if err != nil {
-			return c, fail.From(err)
-		}
-	}
-	c.Found(looked)
-	return c, nil
+	return kept.Read(ctx, s.repo, n, commit, looked)
 }
 
 // NamedAll are the files that the tools of c's turn named, if turns of other

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -106,17 +105,4 @@ func leftOutOf(c beside.Content) []LeftOut {
 		list = append(list, LeftOut{Path: l.Path, Reason: l.Reason})
 	}
 	return list
-}
-
-func (s *Store) readBlob(ctx context.Context, id string) ([]byte, error) {
-	r, err := s.repo.ReadObjects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	_, _, err = r.Copy(id, &b)
-	if closeErr := r.Close(); err == nil {
-		err = closeErr
-	}
-	return b.Bytes(), err
 }
