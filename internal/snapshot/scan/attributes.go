@@ -2,7 +2,6 @@ package scan
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (w walker) noteAttributes(path string, list []found) {
 // worth while to ask git for an attribute.
 func (p *pass) mentioned(words ...string) bool {
 	files := p.attributes
-	for _, path := range p.s.outsideAttributes(p.outside.attributes) {
+	for _, path := range p.outside.Attributes {
 		if k, st, err := lstat(path); err == nil && k != absent {
 			files = append(files, p.attributeFile(path, k, st))
 		}
@@ -42,19 +41,6 @@ func (p *pass) attributeFile(path string, k kind, st stat) attrfile.File {
 		f.Stamp = st
 	}
 	return f
-}
-
-// outsideAttributes are the places of attribute files that are in no work tree;
-// users is the setting core.attributesFile.
-func (s *Scanner) outsideAttributes(users string) []string {
-	if users == "" {
-		users = s.userFile("attributes")
-	}
-	prefix := filepath.Dir(filepath.Dir(s.repo.Git().Path()))
-	return []string{
-		filepath.Join(s.repo.CommonDir, "info", "attributes"), users,
-		"/etc/gitattributes", filepath.Join(prefix, "etc", "gitattributes"),
-	}
 }
 
 // guard takes those files out of list whose filters may not run, unless they are
@@ -95,7 +81,7 @@ func (p *pass) guard(list []work) ([]work, error) {
 }
 
 func (p *pass) gate() snapshot.Gate {
-	return snapshot.Gate{Repo: p.s.repo, Filters: p.outside.filters, FileMode: p.outside.fileMode}
+	return snapshot.Gate{Repo: p.s.repo, Filters: p.outside.Filters, FileMode: p.outside.FileMode}
 }
 
 func (p *pass) guarded(w work) snapshot.Guarded {
@@ -136,5 +122,5 @@ func (p *pass) refused(w work, reason string) error {
 // converts tells whether git may change the content of files as it stores them,
 // by their line ends, their encoding or $Id$.
 func (p *pass) converts() bool {
-	return p.outside.autocrlf || p.mentioned("text", "crlf", "eol", "ident", encodingAttr)
+	return p.outside.AutoCRLF || p.mentioned("text", "crlf", "eol", "ident", encodingAttr)
 }

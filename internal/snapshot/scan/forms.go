@@ -177,7 +177,7 @@ func (p *pass) asGitKnows(list []work) ([]known, error) {
 	var sizes []int64
 	var attrs map[string]map[string]string
 	g, ctx := errgroup.WithContext(p.ctx)
-	g.Go(func() (err error) { dirty, err = p.s.repo.Through(p.outside.filters).DirtyTracked(ctx); return err })
+	g.Go(func() (err error) { dirty, err = p.s.repo.Through(p.outside.Filters).DirtyTracked(ctx); return err })
 	g.Go(func() (err error) { sizes, err = p.s.repo.Sizes(ctx, ids); return err })
 	if p.mentioned("filter", encodingAttr) {
 		g.Go(func() (err error) {
@@ -195,7 +195,7 @@ func (p *pass) asGitKnows(list []work) ([]known, error) {
 	out := make([]known, len(list))
 	for k, i := range which {
 		a := attrs[paths[k]]
-		_, filtered := p.outside.filters[git.AttributeValue(a["filter"])]
+		_, filtered := p.outside.Filters[git.AttributeValue(a["filter"])]
 		switch {
 		case changed[paths[k]]:
 		case filtered && sizes[k] != list[i].stat.size: // else it may be the stored form that is on disk
@@ -264,7 +264,7 @@ func (s *Scanner) readUnread(ctx context.Context, list []unread) (due bool, err 
 func (s *Scanner) noteRead(u unread, f form) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.table.root.lookUp(u.path)
+	e := s.table.root.lookup(u.path)
 	if e == nil || !e.unread() || e.stat != u.stat || e.id != u.id {
 		return false
 	}
@@ -287,7 +287,7 @@ func (s *Scanner) namesUnread(paths []string) []unread {
 	var list []unread
 	if paths != nil {
 		for _, path := range paths {
-			if e := s.table.root.lookUp(path); e != nil && e.unread() {
+			if e := s.table.root.lookup(path); e != nil && e.unread() {
 				list = append(list, unread{path, e.stat, e.id})
 			}
 		}

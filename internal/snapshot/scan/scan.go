@@ -5,23 +5,18 @@
 package scan
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
 	"github.com/turnback/turnback/internal/snapshot/attrfile"
+	"github.com/turnback/turnback/internal/snapshot/settings"
 )
 
 // Scanner implements snapshot.Maker for one work tree.
@@ -29,10 +24,9 @@ type Scanner struct {
 	repo *git.Repo
 	dir  string // a folder of our own, for the table and private indexes
 	now  func() time.Time
-	env  func(string) string
 	many int
 
-	trusted func(git.Driver) bool
+	settings settings.Reader
 
 	mu          sync.Mutex
 	table       *table
@@ -47,20 +41,17 @@ var _ snapshot.Maker = (*Scanner)(nil)
 // table is what is known from earlier looks.
 type table struct {
 	root  *node
-	index indexKey // which user's index the tracked flags are from
-	rules digest   // of the ignore rules outside the tree
-	modes digest   // of the settings that say what a file on disk means; zero: none yet
-	tree  string   // what the last Make returned; empty: none; unheld: it failed
-	bytes string   // and its Bytes
-	usual usual    // the permission bits that most had
+	index indexKey        // which user's index the tracked flags are from
+	rules settings.Digest // of the ignore rules outside the tree
+	modes settings.Digest // of the settings that say what a file on disk means; zero: none yet
+	tree  string          // what the last Make returned; empty: none; unheld: it failed
+	bytes string          // and its Bytes
+	usual usual           // the permission bits that most had
 	// staged are the entries of that index that are not those of HEAD.
 	staged []git.IndexEntry
 	// sparse are ignore files that only the index has, and their ids; nil: not known.
 	sparse []string
 }
-
-// digest is of settings.
-type digest [sha256.Size]byte
 
 // unheld stands for a tree that no ref can hold.
 const unheld = "none"
@@ -89,7 +80,10 @@ type Options struct {
 
 // New makes a Scanner. It reads its table when it is first used.
 func New(o Options) *Scanner {
-	return &Scanner{repo: o.Repo, dir: o.Dir, now: o.Now, env: o.Env, trusted: o.Trusted, many: cmp.Or(o.ManyTracked, manyTracked)}
+	return &Scanner{
+		repo: o.Repo, dir: o.Dir, now: o.Now, many: cmp.Or(o.ManyTracked, manyTracked),
+		settings: settings.Reader{Repo: o.Repo, Env: o.Env, Trusted: o.Trusted},
+	}
 }
 
 // Make implements snapshot.Maker.
@@ -105,7 +99,7 @@ func (s *Scanner) Make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	if err != nil {
 		// What was stored need not be stored again. But nothing holds it yet, and
 		// ignore files that changed may have been seen without being acted on.
-		s.table.tree, s.table.rules = unheld, digest{}
+		s.table.tree, s.table.rules = unheld, settings.Digest{}
 		return snapshot.Result{}, err
 	}
 	return res, nil
@@ -132,8 +126,8 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		return snapshot.Result{}, err
 	}
 	s.table.tree, s.table.bytes = out.tree, out.bytes
-	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, Converts: p.converts(), LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.content, LFSStorage: p.outside.lfsStorage}
-	if p.outside.fileMode {
+	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, Converts: p.converts(), LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.Content, LFSStorage: p.outside.LFSStorage}
+	if p.outside.FileMode {
 		res.Modes = p.modes()
 	}
 	if !s.indexBroken {
@@ -152,10 +146,10 @@ func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 		return nil, err
 	}
 	p.outside = out
-	newModes := s.table.setModes(out.modes)
-	if p.newRules || newModes || out.rules != s.table.rules {
+	newModes := s.table.setModes(out.Modes)
+	if p.newRules || newModes || out.Rules != s.table.rules {
 		s.table.forgetVerdicts()
-		s.table.rules = out.rules
+		s.table.rules = out.Rules
 		if p, err = s.walkAll(ctx, r); err != nil {
 			return nil, err
 		}
@@ -177,10 +171,10 @@ func (t *table) forgetVerdicts() {
 
 // setModes takes note of the settings that say what a file on disk means. It
 // tells whether they are others than before; then every file is looked at again.
-func (t *table) setModes(modes digest) bool {
+func (t *table) setModes(modes settings.Digest) bool {
 	old := t.modes
 	t.modes = modes
-	if old == modes || old == (digest{}) {
+	if old == modes || old == (settings.Digest{}) {
 		return false
 	}
 	t.root.each(func(_ *node, e *entry) { e.clear(fClean) })
@@ -252,122 +246,21 @@ func (s *Scanner) asInHead(ctx context.Context, head git.Head, entries []git.Ind
 	return nil
 }
 
-// outside is what lives outside the tree and has a say in what is in it.
-type outside struct {
-	rules    digest // decides about ignored files
-	modes    digest // decides about what is stored of a file
-	content  snapshot.Rules
-	fileMode bool // core.fileMode
-
-	autocrlf   bool // core.autocrlf may have a say
-	filters    git.Filters
-	lfsStorage string // lfs.storage
-	attributes string // core.attributesFile; empty: where git looks by itself
-}
-
 // readSettings starts reading what lives outside the tree; the result gives it.
-func (s *Scanner) readSettings(ctx context.Context) func() (outside, error) {
+func (s *Scanner) readSettings(ctx context.Context) func() (settings.Settings, error) {
 	type answer struct {
-		out outside
+		out settings.Settings
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		out, err := s.outsideRules(ctx)
+		out, err := s.settings.Read(ctx)
 		done <- answer{out, err}
 	}()
-	return func() (outside, error) {
+	return func() (settings.Settings, error) {
 		a := <-done
 		return a.out, a.err
 	}
-}
-
-func (s *Scanner) outsideRules(ctx context.Context) (out outside, err error) {
-	config, err := s.repo.Config(ctx, git.FilterPattern+`|^lfs\.storage$|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
-	if err != nil {
-		return out, err
-	}
-	set := config.Map()
-	out.lfsStorage = set["lfs.storage"]
-	out.filters, out.fileMode = config.Filters(s.trusted), git.Bool(set, "core.filemode", true)
-	out.autocrlf = !slices.Contains([]string{"", "false"}, set["core.autocrlf"])
-	if at, named := set["core.attributesfile"]; named {
-		out.attributes = s.userPath(ctx, at, "core.attributesFile")
-	}
-	out.modes = sumOf(set, "core.filemode", "core.symlinks", "core.autocrlf", "core.eol")
-	if len(out.filters) > 0 {
-		out.modes = sha256.Sum256(fmt.Appendf(out.modes[:], "%#v", out.filters.Sorted()))
-	}
-	h := sha256.New()
-	rules := sumOf(set, "core.ignorecase", "core.filemode", "core.symlinks", "core.precomposeunicode")
-	h.Write(rules[:])
-	excludes, named := set["core.excludesfile"]
-	if !named {
-		excludes = s.userFile("ignore")
-	}
-	out.content.IgnoreCase = git.Bool(set, "core.ignorecase", false)
-	out.content.Exclude = addRules(h, filepath.Join(s.repo.CommonDir, "info", "exclude"))
-	out.content.Global = addRules(h, s.userPath(ctx, excludes, "core.excludesFile"))
-	h.Sum(out.rules[:0])
-	return out, nil
-}
-
-// addRules adds the ignore file at path to h and returns its content; none where
-// it is absent, cannot be read, or has no rule.
-func addRules(h io.Writer, path string) []byte {
-	data, err := os.ReadFile(path)
-	said := data
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		data, said = nil, []byte(err.Error())
-	}
-	fmt.Fprintf(h, "%q %d\n%s", path, len(said), said)
-	if !hasRule(data) {
-		return nil
-	}
-	return data
-}
-
-// hasRule tells whether an ignore file has more than comments and empty lines:
-// git gives every new repository one that has not.
-func hasRule(data []byte) bool {
-	for line := range bytes.Lines(data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return true
-		}
-	}
-	return false
-}
-
-func sumOf(set map[string]string, keys ...string) (sum digest) {
-	h := sha256.New()
-	for _, k := range keys {
-		v, there := set[k]
-		fmt.Fprintf(h, "%s=%t %q\n", k, there, v)
-	}
-	h.Sum(sum[:0])
-	return sum
-}
-
-// userFile is where git looks for a file of the user's that no setting names.
-func (s *Scanner) userFile(name string) string {
-	if x := s.env("XDG_CONFIG_HOME"); x != "" {
-		return filepath.Join(x, "git", name)
-	}
-	return filepath.Join(s.env("HOME"), ".config", "git", name)
-}
-
-// userPath is the file that a setting means. Git knows whose home "~name" is,
-// and where "%(prefix)" lies.
-func (s *Scanner) userPath(ctx context.Context, path, setting string) string {
-	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%") {
-		if at, err := s.repo.PathSetting(ctx, setting); err == nil {
-			path = at
-		}
-	}
-	if !filepath.IsAbs(path) {
-		return filepath.Join(s.repo.Worktree, path)
-	}
-	return path
 }
 
 func (s *Scanner) abs(path string) string {

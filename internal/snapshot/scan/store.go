@@ -228,7 +228,7 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	}
 	began := p.s.now().UnixNano()
 	patient := p.s.repo.With(p.s.repo.Git().WithStall(p.s.patience(bytes)))
-	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.filters), index: index, bad: map[string]string{}, behind: behind}
+	a := &adding{ctx: p.ctx, s: p.s, content: patient.Through(p.outside.Filters), index: index, bad: map[string]string{}, behind: behind}
 	if err := a.add(paths); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/snapshot/settings"
 )
 
 // oid is an object id; its length is the repository's. The zero value is none.
@@ -130,20 +131,6 @@ func (n *node) lookup(path string) *entry {
 	}
 }
 
-// lookUp gives the entry at path, or nil.
-func (n *node) lookUp(path string) *entry {
-	for {
-		first, rest, more := strings.Cut(path, "/")
-		e := n.find(first)
-		if e == nil || !more {
-			return e
-		}
-		if n, path = e.dir, rest; n == nil {
-			return nil
-		}
-	}
-}
-
 // get gives the entry of name, made if need be. Pointers to entries of n that
 // were taken before are void afterwards.
 func (n *node) get(name string) *entry {
@@ -197,7 +184,7 @@ func (t *table) noteSparseRules(entries []git.IndexEntry) {
 		})
 	}
 	if !slices.Equal(t.sparse, now) {
-		t.rules = digest{}
+		t.rules = settings.Digest{}
 	}
 	t.sparse = now
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnback/turnback/internal/snapshot"
 	"github.com/turnback/turnback/internal/snapshot/attrfile"
+	"github.com/turnback/turnback/internal/snapshot/settings"
 )
 
 // racyWindow is how old a file's times must be before equal stat data prove
@@ -39,7 +40,7 @@ type pass struct {
 	newRules bool // an ignore file differs from what earlier verdicts rest on
 	taken    bool // another program took away what was stored in this round
 	kept     kept
-	outside  outside // once it is read
+	outside  settings.Settings // once it is read
 
 	attributes []attrfile.File // those in the work tree
 }
