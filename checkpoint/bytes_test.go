@@ -326,3 +326,28 @@ func TestUnreadBytesAreRead(t *testing.T) {
 		}
 	})
 }
+
+// TestB53AFileInAnotherEncodingThanItsOwnComesBack has files that git refuses to
+// convert; a new one, and one that was text before.
+func TestB53AFileInAnotherEncodingThanItsOwnComesBack(t *testing.T) {
+	r := newRoom(t, map[string]string{"was.u16": "\xff\xfea\x00\n\x00", ".gitattributes": "*.u16 text working-tree-encoding=UTF-16\n"})
+	r.WriteAll(map[string]string{"was.u16": "no mark\r\n", "new.u16": "a\r\nb\n"})
+	saved := r.take("one", func() { r.Write("first", "2\n") })
+	if left := saved.LeftOut; len(left) > 0 {
+		t.Fatalf("left out: %v", left)
+	}
+	before := r.Tree(".git")
+	r.take("two", func() {
+		r.WriteAll(map[string]string{"was.u16": "\xff\xfeb\x00", "first": "3\n"})
+		r.Remove("new.u16")
+	})
+	after := r.Tree(".git")
+	r.restore(saved.N)
+	if diff := cmp.Diff(before, r.Tree(".git")); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	r.restore(r.list()[len(r.list())-1].N)
+	if diff := cmp.Diff(after, r.Tree(".git")); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+}

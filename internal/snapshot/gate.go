@@ -147,13 +147,14 @@ func (g Gate) holds(f Guarded) (bool, error) {
 }
 
 // entry is the index's entry for f with the executable bit that the file has.
-func (g Gate) entry(f Guarded) git.Entry {
-	e := f.Index
-	if g.FileMode {
-		e.Mode = git.ModeFile
-		if f.Perm&0o100 != 0 {
-			e.Mode = git.ModeExec
-		}
+func (g Gate) entry(f Guarded) git.Entry { return g.EntryOf(f, f.Index.ID) }
+
+// EntryOf is the entry of f with the blob id: with the executable bit that the file
+// has or, where that is not meant, the index's entry has.
+func (g Gate) EntryOf(f Guarded, id string) git.Entry {
+	e := git.Entry{Path: f.Path, Mode: git.ModeFile, ID: id}
+	if g.FileMode && f.Perm&0o100 != 0 || !g.FileMode && f.Index.Mode == git.ModeExec {
+		e.Mode = git.ModeExec
 	}
 	return e
 }

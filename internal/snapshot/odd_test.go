@@ -24,20 +24,41 @@ import (
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
-func TestFileThatGitCannotStoreIsLeftOut(t *testing.T) {
+// TestFileThatGitCannotConvertIsStoredAsItIs has files that git refuses for their
+// encoding: in the tree stand their very bytes.
+func TestFileThatGitCannotConvertIsStoredAsItIs(t *testing.T) {
 	for name, encoding := range map[string]string{"no byte order mark": "UTF-16", "unknown encoding": "NOPE"} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+			b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", "was.u16": "as text\n"}))
 			b.Write(".gitattributes", "*.u16 text working-tree-encoding="+encoding+"\n")
-			b.WriteAll(map[string]string{"bad.u16": "abc", "two.u16": "abc", "ok": "ok\n"})
+			b.WriteAll(map[string]string{"bad.u16": "abc", "two.u16": "a\r\nc", "was.u16": "not text", "ok": "ok\n"})
+			b.Chmod("two.u16", 0o755)
+			want := map[string]string{"bad.u16": "abc", "two.u16": "a\r\nc", "was.u16": "not text"}
 			res := b.compare(t.Context(), t)
-			wantOut(t, res, "bad.u16: git cannot store it", "two.u16: git cannot store it")
-			b.wantPaths(t, res, ".gitattributes", "a", "ok")
+			wantOut(t, res)
+			b.wantPaths(t, res, ".gitattributes", "a", "bad.u16", "ok", "two.u16", "was.u16")
+			b.wantBlobs(t, res, want)
 			b.settled()
 			b.make(t)
 			// Now the bad ones are all that is to be stored.
-			wantOut(t, b.compare(t.Context(), t), "bad.u16: git cannot store it", "two.u16: git cannot store it")
+			b.Write("bad.u16", "abcd")
+			want["bad.u16"] = "abcd"
+			res = b.compare(t.Context(), t)
+			wantOut(t, res)
+			b.wantBlobs(t, res, want)
 		})
+	}
+}
+
+// wantBlobs fails unless the tree of res has these contents.
+func (b *bench) wantBlobs(t *testing.T, res snapshot.Result, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for path := range want {
+		got[path] = b.Git("cat-file", "blob", res.Tree+":"+path)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("content in the tree (- want, + got):\n%s", diff)
 	}
 }
 
@@ -46,7 +67,9 @@ func TestNameOfAFileIsNoWordOfGit(t *testing.T) {
 	b.Write(".gitattributes", "*.u16 text working-tree-encoding=UTF-16\n")
 	b.Write("object database/No space left.u16", "abc")
 	b.Write("filter.u16", "abc")
-	wantOut(t, b.compare(t.Context(), t), "filter.u16: git cannot store it", "object database/No space left.u16: git cannot store it")
+	res := b.compare(t.Context(), t)
+	wantOut(t, res)
+	b.wantBlobs(t, res, map[string]string{"filter.u16": "abc", "object database/No space left.u16": "abc"})
 }
 
 func TestGitThatTakesNothingFailsTheSave(t *testing.T) {

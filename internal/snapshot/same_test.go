@@ -304,7 +304,7 @@ func (m *mutator) operations() []operation {
 		}},
 		{"attributes", func() {
 			m.write(rapid.SampledFrom([]string{".gitattributes", "d/.gitattributes"}).Draw(m.rt, "where"), rapid.SampledFrom([]string{
-				"", "* text=auto\n", "* text eol=crlf\n", "* text eol=lf\n", "* ident\n", "a working-tree-encoding=UTF-16LE\n",
+				"", "* text=auto\n", "* text eol=crlf\n", "* text eol=lf\n", "* ident\n", "a working-tree-encoding=UTF-16LE\n", "* text working-tree-encoding=UTF-16\n",
 				"b working-tree-encoding=IBM037\n", "a filter=up\n", "* filter=none text\n",
 			}).Draw(m.rt, "rules"))
 		}},

@@ -64,8 +64,6 @@ func (w *world) checkLeftOut(list []checkpoint.LeftOut, m moment) {
 			ok = e.Kind == gittest.Dir || m.tracked[l.Path] == "160000"
 		case checkpoint.ReasonNotRegular:
 			ok = e.Kind == gittest.Special
-		case checkpoint.ReasonNotStorable: // an encoding that the file is not in
-			ok = e.Kind == gittest.File && m.disk[".gitattributes"].Kind == gittest.File
 		}
 		if !ok && !m.aside[l.Path] {
 			w.rt.Fatalf("%q is left out as %q, but it is %+v", l.Path, l.Reason, e)

@@ -144,16 +144,29 @@ func (k *making) takeIn(tracked map[string]git.IndexEntry) error {
 }
 
 // refused leaves out what git could not store; unless only its filter failed, and
-// it has the bytes that the user's index has.
+// it has the bytes that the user's index has, or only its conversion failed.
 func (k *making) refused(path, reason string, tracked map[string]git.IndexEntry) error {
-	if f, ok := k.guarded(path, tracked); ok && reason == snapshot.Filter {
+	f, regular := k.guarded(path, tracked)
+	switch {
+	case regular && reason == snapshot.Filter:
 		same, err := k.gate.Same(f)
 		if err != nil || same.Mode != 0 {
 			return errors.Join(err, k.fill(k.index, []git.Entry{same}))
 		}
+	case regular && reason == snapshot.NotStorable:
+		return k.asItIs(f)
 	}
 	k.leave(path, reason)
 	return nil
+}
+
+// asItIs takes the bytes of a file that git cannot convert into the index.
+func (k *making) asItIs(f snapshot.Guarded) error {
+	ids, err := k.repo.WriteRawFiles(k.ctx, []string{f.Path})
+	if err != nil {
+		return err
+	}
+	return k.fill(k.index, []git.Entry{k.gate.EntryOf(f, ids[0])})
 }
 
 func (k *making) guarded(path string, tracked map[string]git.IndexEntry) (snapshot.Guarded, bool) {

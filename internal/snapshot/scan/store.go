@@ -248,14 +248,19 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 	if err != nil {
 		return nil, err
 	}
-	var again []work
+	var again, odd []work
 	for i, w := range list {
 		if gone[ids[w.path].ID] {
 			p.taken = true
 			again = append(again, w)
 			continue
 		}
-		if reason := a.bad[w.path]; reason != "" {
+		switch reason := a.bad[w.path]; {
+		case reason == "":
+		case reason == snapshot.NotStorable && w.kind == regular && w.filter == "":
+			odd = append(odd, w)
+			continue
+		default:
 			if err := p.refused(w, reason); err != nil {
 				return nil, err
 			}
@@ -265,7 +270,8 @@ func (p *pass) storeBatch(list []work) ([]work, error) {
 			again = append(again, w)
 		}
 	}
-	return again, nil
+	moved, err := p.storeAsIs(odd, began)
+	return append(again, moved...), err
 }
 
 // hold keeps what git found to be in the repository already. It tells which of
