@@ -4,6 +4,7 @@ package snapshot_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -356,4 +357,58 @@ func TestALinkCalledGitmodulesIsLeftOut(t *testing.T) {
 	res = b.make(t)
 	wantOut(t, res)
 	b.wantPaths(t, res, ".gitmodules", "a", "d/.gitattributes", "e/.gitmodules")
+}
+
+// TestAttributesThatChangeCountForFilesSeenBefore has files that are old enough to
+// be known by their stat data, and attributes that say something else of them
+// then: git makes other blobs of the same bytes.
+func TestAttributesThatChangeCountForFilesSeenBefore(t *testing.T) {
+	const here, parent, info, home = "d/.gitattributes", ".gitattributes", ".git/info/attributes", "home"
+	for _, where := range []string{here, parent, info, home} {
+		for _, tracked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, tracked %t", where, tracked), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+				file := b.Path(where)
+				if where == home {
+					file = filepath.Join(b.Home, "attributes")
+					b.Git("config", "core.attributesFile", file)
+				}
+				put := func(text string) {
+					t.Helper()
+					if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.WriteAll(map[string]string{"d/f": "x\r\ny\r\n", "d/g/f": "x\r\n", "e": "x\r\n"})
+				if tracked {
+					b.Git("add", "-A")
+					b.Git("commit", "-q", "-m", "c")
+				}
+				b.settled()
+				b.compare(t.Context(), t)
+				put("* text\n")
+				b.compare(t.Context(), t)
+				put("* -text\n") // of the same size
+				b.compare(t.Context(), t)
+				put("* text \n")
+				b.compare(t.Context(), t)
+				if err := os.Rename(file, file+".away"); err != nil {
+					t.Fatal(err)
+				}
+				b.compare(t.Context(), t)
+				if err := b.scan.Persist(); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(file+".away", file); err != nil {
+					t.Fatal(err)
+				}
+				b.settled() // another process
+				b.compare(t.Context(), t)
+			})
+		}
+	}
 }

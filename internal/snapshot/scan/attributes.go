@@ -10,9 +10,18 @@ import (
 	"github.com/turnback/turnback/internal/snapshot/attrfile"
 )
 
-// noteAttributes takes note of the attribute file of n.
-func (w walker) noteAttributes(path string, list []found) {
+// noteAttributes takes note of the attribute file of n. When it is another than
+// before, git may make other blobs of all files at and below n.
+func (w walker) noteAttributes(n *node, path string, list []found) {
 	i, ok := slices.BinarySearchFunc(list, ".gitattributes", func(f found, s string) int { return strings.Compare(f.name, s) })
+	var now stat
+	if ok {
+		now = list[i].stat
+	}
+	if n.known && (now != n.attributes || n.youngAttributes) {
+		n.each(func(_ *node, e *entry) { e.clear(fClean) })
+	}
+	n.attributes, n.youngAttributes = now, ok && w.isYoung(now)
 	if !ok {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // Whatever is odd about it makes it count as lost.
 const (
 	tableMagic  = "turnback table"
-	tableFormat = 5
+	tableFormat = 6
 )
 
 func (s *Scanner) tablePath() string { return filepath.Join(s.dir, "table") }
@@ -118,8 +118,10 @@ func (e *encoder) node(n *node) {
 	e.flag(n.known)
 	e.flag(n.gone)
 	e.flag(n.young)
+	e.flag(n.youngAttributes)
 	e.stat(n.listed)
 	e.stat(n.rules)
+	e.stat(n.attributes)
 	e.stat(n.nested)
 	e.uint(uint64(n.tracked))
 	e.uint(uint64(len(n.entries)))
@@ -247,8 +249,8 @@ func (d *decoder) node(parent *node, name string) *node {
 	n := &node{parent: parent, name: name, tree: d.oid(), crlf: d.oid(), filtered: d.oid(), raw: d.oid()}
 	n.bad = parent != nil && parent.refuses(name)
 	n.dirty.Store(d.flag())
-	n.known, n.gone, n.young = d.flag(), d.flag(), d.flag()
-	n.listed, n.rules, n.nested = d.stat(), d.stat(), d.stat()
+	n.known, n.gone, n.young, n.youngAttributes = d.flag(), d.flag(), d.flag(), d.flag()
+	n.listed, n.rules, n.attributes, n.nested = d.stat(), d.stat(), d.stat(), d.stat()
 	n.tracked = int(d.uint())
 	count := d.uint()
 	if count > uint64(len(d.b)) {

@@ -89,23 +89,25 @@ func (e *entry) clear(f uint8)    { e.flags &^= f }
 
 // node is a directory.
 type node struct {
-	parent   *node
-	name     string
-	entries  []entry // sorted by name
-	tree     oid     // while not dirty; none: empty
-	crlf     oid     // the part of tree that formCRLF holds for; as tree
-	filtered oid     // the part of tree that formFiltered holds for; as tree
-	raw      oid     // the tree of raws; as tree
-	raws     map[string]oid
-	tracked  int // tracked paths below, at any depth
-	dirty    atomic.Bool
-	known    bool // was read before
-	gone     bool // is absent, and its entries say so
-	bad      bool // its path is one that no tree may hold
-	listed   stat // of the folder when its names were read; zero: not to be relied on
-	rules    stat // the .gitignore here; zero: none
-	young    bool // rules was so young that a later change may look the same
-	nested   stat // the .git here, when git took it for a repository of its own
+	parent          *node
+	name            string
+	entries         []entry // sorted by name
+	tree            oid     // while not dirty; none: empty
+	crlf            oid     // the part of tree that formCRLF holds for; as tree
+	filtered        oid     // the part of tree that formFiltered holds for; as tree
+	raw             oid     // the tree of raws; as tree
+	raws            map[string]oid
+	tracked         int // tracked paths below, at any depth
+	dirty           atomic.Bool
+	known           bool // was read before
+	gone            bool // is absent, and its entries say so
+	bad             bool // its path is one that no tree may hold
+	listed          stat // of the folder when its names were read; zero: not to be relied on
+	rules           stat // the .gitignore here; zero: none
+	young           bool // rules was so young that a later change may look the same
+	attributes      stat // the .gitattributes here; zero: none
+	youngAttributes bool // as young, of that
+	nested          stat // the .git here, when git took it for a repository of its own
 }
 
 // find gives the entry of name, or nil.

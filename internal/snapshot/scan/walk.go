@@ -168,7 +168,7 @@ func (w walker) dir(n *node, path string, st stat) error {
 		}
 	}
 	w.noteRules(n, list)
-	w.noteAttributes(path, list)
+	w.noteAttributes(n, path, list)
 	n.known, n.gone = true, false
 	w.merge(n, path, list)
 	for i := range list {
@@ -320,7 +320,7 @@ func (w walker) vanish(n *node, path string) {
 	if n.gone {
 		return
 	}
-	n.known, n.rules = false, stat{}
+	n.known, n.rules, n.attributes = false, stat{}, stat{}
 	kept := n.entries[:0]
 	told := false // there is something to be left out each time
 	for i := range n.entries {

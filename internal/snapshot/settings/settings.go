@@ -57,6 +57,11 @@ func (s Reader) Read(ctx context.Context) (out Settings, err error) {
 	out.AutoCRLF = !slices.Contains([]string{"", "false"}, set["core.autocrlf"])
 	out.Attributes = s.attributeFiles(ctx, set)
 	out.Modes = sumOf(set, "core.filemode", "core.symlinks", "core.autocrlf", "core.eol")
+	for _, path := range out.Attributes {
+		if text, err := os.ReadFile(path); err == nil {
+			out.Modes = sha256.Sum256(append(out.Modes[:], text...))
+		}
+	}
 	if len(out.Filters) > 0 {
 		out.Modes = sha256.Sum256(fmt.Appendf(out.Modes[:], "%#v", out.Filters.Sorted()))
 	}
