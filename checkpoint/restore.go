@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -315,8 +316,11 @@ func (res *RestoreResult) count(op restore.Op) {
 	res.Written = append(res.Written, op.Path)
 }
 
-// runID makes temporary names that no other run has used.
-func runID(safety *Checkpoint) string { return safety.Pane.ID + strconv.Itoa(safety.N) }
+// runID makes temporary names that no other file has: only the journal tells them
+// from files of the person's.
+func runID(safety *Checkpoint) string {
+	return safety.Pane.ID + strconv.Itoa(safety.N) + strings.ToLower(rand.Text())
+}
 
 func (s *Store) journalPath() string { return filepath.Join(s.dir, trees.JournalName) }
 

@@ -173,7 +173,7 @@ func (a *applying) swap(dir int, temp, name string) error {
 	if err == nil || !notSupported(err) {
 		return asChanged(err)
 	}
-	aside := temp + "-old"
+	aside := temp + oldSuffix
 	if err := renameNew(dir, name, dir, aside); err != nil {
 		return asChanged(err)
 	}

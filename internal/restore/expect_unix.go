@@ -162,7 +162,7 @@ func (r *Run) CleanUp(ctx context.Context, ops []Op) (strange []string, err erro
 	defer func() { _ = unix.Close(root) }()
 	a := &applying{Run: r, ctx: ctx, root: root, ops: ops}
 	for i := range ops {
-		for _, temp := range []string{a.TempName(i), a.TempName(i) + "-old"} {
+		for _, temp := range []string{a.TempName(i), a.TempName(i) + oldSuffix} {
 			left, err := a.cleanOne(i, temp)
 			if err != nil {
 				return strange, &PathError{ops[i].Path, err}
@@ -175,8 +175,8 @@ func (r *Run) CleanUp(ctx context.Context, ops []Op) (strange []string, err erro
 
 func (a *applying) cleanOne(i int, temp string) (strange []string, err error) {
 	op := a.ops[i]
-	if strings.Contains(op.Path, "/") && unix.Unlinkat(a.root, temp, 0) == nil {
-		return nil, nil // a new file that was staged
+	if staged, err := a.unstaged(temp, op); staged || err != nil {
+		return nil, err
 	}
 	dir, name, err := a.parent(op.Path, false)
 	if err != nil {
@@ -216,6 +216,16 @@ func (a *applying) cleanOne(i int, temp string) (strange []string, err error) {
 		return nil, unix.Unlinkat(dir, temp, 0)
 	}
 	return []string{op.Path}, nil
+}
+
+// unstaged removes the new file of op that waits at the root for its place, if it
+// is there. Another file of that name is somebody else's.
+func (a *applying) unstaged(temp string, op Op) (bool, error) {
+	if !strings.Contains(op.Path, "/") {
+		return false, nil
+	}
+	ours, err := a.begins(a.root, temp, op.Path, op.New)
+	return ours && unix.Unlinkat(a.root, temp, 0) == nil, err
 }
 
 // begins tells whether the file called name is the beginning of f's content, or

@@ -131,6 +131,18 @@ func (op *Op) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Temporary gives the paths of all temporary files that the run may have made.
+func (j *Journal) Temporary() map[string]bool {
+	run := Run{ID: j.RunID}
+	paths := make(map[string]bool, 3*len(j.Ops))
+	for i, op := range j.Ops {
+		name := run.TempName(i)
+		beside := op.Path[:strings.LastIndexByte(op.Path, '/')+1] + name
+		paths[name], paths[beside], paths[beside+oldSuffix] = true, true, true
+	}
+	return paths
+}
+
 // RemoveJournal ends a run.
 func RemoveJournal(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -136,6 +136,9 @@ func (r *Run) TempName(i int) string { return fmt.Sprintf("%s%s-%d", TempPrefix,
 // TempPrefix starts the name of every temporary file.
 const TempPrefix = ".turnback-"
 
+// oldSuffix is added to it while a swap takes three renames.
+const oldSuffix = "-old"
+
 func (r *Run) step(format string, args ...any) error {
 	if r.Step == nil {
 		return nil

@@ -29,6 +29,8 @@ type bench struct {
 	many   int // tracked files on which git's index is asked
 	clock  func() time.Time
 	trust  map[git.Driver]bool
+
+	passing map[string]bool // as snapshot.Request
 }
 
 func (b *bench) trusted(d git.Driver) bool { return b.trust[d] }
@@ -109,7 +111,7 @@ func (b *bench) request(ctx context.Context, t fatal) snapshot.Request {
 	if err != nil {
 		t.Fatalf("head: %v", err)
 	}
-	return snapshot.Request{Head: head, Limits: b.limits, Reachable: func(_, _ string) bool { return true }}
+	return snapshot.Request{Head: head, Limits: b.limits, Passing: b.passing, Reachable: func(_, _ string) bool { return true }}
 }
 
 type fatal interface {
@@ -275,6 +277,12 @@ func (m *mutator) operations() []operation {
 	ends := func() string {
 		return rapid.SampledFrom([]string{"x\r\ny\r\n", "x\ny\n", "x\r\ny\n", "x\ry\r\n", "\x00\r\n", "$Id: 12 $\r\n", "\xff\xfea\x00\n\x00", "\xef\xbb\xbfa\r\n"}).Draw(m.rt, "ends")
 	}
+	attributes := func() {
+		m.write(rapid.SampledFrom([]string{".gitattributes", "d/.gitattributes"}).Draw(m.rt, "where"), rapid.SampledFrom([]string{
+			"", "* text=auto\n", "* text eol=crlf\n", "* text eol=lf\n", "* ident\n", "a working-tree-encoding=UTF-16LE\n", "* text working-tree-encoding=UTF-16\n",
+			"b working-tree-encoding=IBM037\n", "a filter=up\n", "* filter=none text\n",
+		}).Draw(m.rt, "rules"))
+	}
 	return []operation{
 		{"write", func() { m.write(m.path(), text()) }},
 		{"write", func() { m.write(m.path(), text()) }},
@@ -314,12 +322,9 @@ func (m *mutator) operations() []operation {
 			m.try("config", "core.excludesFile", m.Home+"/ex")
 			_ = os.WriteFile(m.Home+"/ex", []byte(rapid.SampledFrom([]string{"", "a\n", "x y\n"}).Draw(m.rt, "rules")), 0o644)
 		}},
-		{"attributes", func() {
-			m.write(rapid.SampledFrom([]string{".gitattributes", "d/.gitattributes"}).Draw(m.rt, "where"), rapid.SampledFrom([]string{
-				"", "* text=auto\n", "* text eol=crlf\n", "* text eol=lf\n", "* ident\n", "a working-tree-encoding=UTF-16LE\n", "* text working-tree-encoding=UTF-16\n",
-				"b working-tree-encoding=IBM037\n", "a filter=up\n", "* filter=none text\n",
-			}).Draw(m.rt, "rules"))
-		}},
+		{"attributes", attributes},
+		{"attributes", attributes},
+		{"line ends", func() { m.write(m.existing(), ends()) }},
 		{"autocrlf", func() {
 			m.try("config", "core.autocrlf", rapid.SampledFrom([]string{"true", "false", "input"}).Draw(m.rt, "value"))
 		}},

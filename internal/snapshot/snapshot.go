@@ -27,6 +27,10 @@ type Request struct {
 	Limits  Limits
 	Include []string // untracked paths that are taken whatever their size
 
+	// Passing are paths at which an untracked file or link is passed over: temporary
+	// files of a restore that was killed and is going to be finished.
+	Passing map[string]bool
+
 	// Reachable tells whether a tree and the bytes that an earlier Make returned
 	// are still held by refs, so that all their objects exist. nil means never.
 	Reachable func(tree, bytes string) bool

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
@@ -178,7 +179,7 @@ func (w *world) chance(percent int, what string) bool {
 }
 
 func (w *world) path() string {
-	names := []string{"a", "b", "c.o", "d", "e", "ig", "x y", "ü", "u\u0308", "q\"\\", "n\nl", "-x", ":(x)", "\xff\xfe", "A", "t.txt", "t\tb "}
+	names := []string{"a", "b", "c.o", "d", "e", "ig", "x y", "ü", "u\u0308", "q\"\\", "n\nl", "-x", ":(x)", "\xff\xfe", "A", "t.txt", "t\tb ", likeTemporary}
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(names), 1, 3).Draw(w.rt, "path"), "/")
 }
 
@@ -214,21 +215,31 @@ func (w *world) folder() string {
 // disk is everything in the work tree but the insides of git directories, and the
 // temporary files of a restore that was killed.
 func (w *world) disk() files {
+	temporary := w.temporary()
 	all := files(w.Tree())
 	maps.DeleteFunc(all, func(path string, _ gittest.Entry) bool {
-		return strings.Contains("/"+path+"/", "/.git/") || isTemp(path)
+		return strings.Contains("/"+path+"/", "/.git/") || temporary[path]
 	})
 	return all
 }
 
-func isTemp(path string) bool {
-	return strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], ".turnback-")
+// temporary are the files that the journal of a restore tells of.
+func (w *world) temporary() map[string]bool {
+	j, err := restore.ReadJournal(w.Path(".git/turnback/trees/main/restore.json"))
+	w.must(err)
+	if j == nil {
+		return nil
+	}
+	return j.Temporary()
 }
+
+// likeTemporary is a name of the person's that looks like one of ours.
+const likeTemporary = ".turnback-a-1"
 
 // checkNoTemp refuses temporary files of ours.
 func (w *world) checkNoTemp(what string) {
 	for path := range w.Tree() {
-		if isTemp(path) {
+		if name := path[strings.LastIndexByte(path, '/')+1:]; strings.HasPrefix(name, ".turnback-") && name != likeTemporary {
 			w.rt.Fatalf("%s left %q behind", what, path)
 		}
 	}

@@ -336,7 +336,7 @@ func (k *making) untracked(r snapshot.Request, tracked map[string]git.IndexEntry
 			k.leave(path, snapshot.BadName)
 			continue
 		}
-		if snapshot.IsRestoreTemp(filepath.Base(path)) {
+		if r.Passing[path] {
 			continue
 		}
 		st, err := os.Lstat(filepath.Join(k.repo.Worktree, path))

@@ -159,7 +159,7 @@ func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 }
 
 func (s *Scanner) walkAll(ctx context.Context, r snapshot.Request) (*pass, error) {
-	p := &pass{s: s, ctx: ctx, began: s.now().UnixNano(), limits: r.Limits, include: r.Include}
+	p := &pass{s: s, ctx: ctx, began: s.now().UnixNano(), limits: r.Limits, include: r.Include, passing: r.Passing}
 	p.kept.usual = s.table.usual
 	return p, p.walk([]*node{s.table.root})
 }

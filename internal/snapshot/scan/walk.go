@@ -31,6 +31,7 @@ type pass struct {
 	began    int64 // nanoseconds
 	limits   snapshot.Limits
 	include  []string
+	passing  map[string]bool
 	buffers  sync.Pool
 	mu       sync.Mutex
 	unknown  []place // git has to say whether they are ignored
@@ -394,7 +395,7 @@ func (w walker) presentFile(n *node, e *entry, f *found, path string) {
 	switch {
 	case e.has(fTracked):
 		w.candidate(n, e, path)
-	case snapshot.IsRestoreTemp(e.name):
+	case w.passing[path]:
 		n.drop(e)
 	case !e.has(fJudged):
 		w.ask(place{n, e.name, path})
