@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/turnback/turnback/internal/daemon"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/git/locate"
+	"github.com/turnback/turnback/internal/proxy"
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/tour"
 )
@@ -76,7 +78,7 @@ func (p Process) Deps() command.Deps {
 		Git:         p.git,
 		GitSetting:  p.gitSetting,
 		AgentChecks: setup.ClaudeFindings,
-		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup)},
+		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup), p.proxy()},
 		Page: func(ctx context.Context, pager string, in io.Reader) error {
 			return screen.Page(ctx, pager, in, p.streams(), p.Environ)
 		},
@@ -107,6 +109,27 @@ func (p Process) hook() *cobra.Command {
 			return connect.Connect(ctx, p.connectOptions(command.StartDaemon))
 		},
 	})
+}
+
+// proxy is the command of that name. The HTTP proxy of the process's own
+// environment is the agent's: both have the same caller.
+func (p Process) proxy() *cobra.Command {
+	return cli.NewProxyCommand(cli.ProxyDeps{
+		In: p.streams().In, Out: p.streams().Out, Err: p.streams().Err, Getenv: p.getenv, Now: p.Now,
+		Config:  p.config,
+		Network: proxy.Network{Proxy: http.ProxyFromEnvironment, ExtraCA: p.getenv("NODE_EXTRA_CA_CERTS")},
+		Connect: func(ctx context.Context, reach command.Reach) (command.Caller, error) {
+			return connect.Connect(ctx, p.connectOptions(reach))
+		},
+	})
+}
+
+func (p Process) config() (config.Config, error) {
+	path, err := config.Path(p.getenv)
+	if err != nil {
+		return config.Default(), nil // no home, no file
+	}
+	return config.Load(path)
 }
 
 // stateDir is the state folder; empty: there is no place for one.

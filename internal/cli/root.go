@@ -75,11 +75,14 @@ func addCommands(root *cobra.Command, d command.Deps) {
 	inGroup(groupSetup, newTour(d), newConfig(d), newTrust(d), newDoctor(d), newVersion(d), newMan(d))
 	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d))
 	for _, c := range d.Commands {
-		if c.Name() == "hook" {
+		switch c.Name() {
+		case "run":
+			inGroup(groupWindows, c)
+		case "hook", "mcp", "proxy":
 			inGroup(groupScripts, c)
-			continue
+		default:
+			inGroup(groupSetup, c)
 		}
-		inGroup(groupSetup, c)
 	}
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)

@@ -19,7 +19,7 @@ import (
 func commands() *cobra.Command {
 	tree := cli.NewRoot(command.Deps{
 		Streams:  screen.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard},
-		Commands: []*cobra.Command{cli.NewHookCommand(cli.HookDeps{}), cli.NewSetupCommand(cli.SetupDeps{})},
+		Commands: []*cobra.Command{cli.NewHookCommand(cli.HookDeps{}), cli.NewSetupCommand(cli.SetupDeps{}), cli.NewProxyCommand(cli.ProxyDeps{})},
 	})
 	tree.InitDefaultHelpCmd()
 	tree.InitDefaultCompletionCmd()
