@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/internal/agents/payload"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/terminal"
@@ -80,6 +81,7 @@ func childReport(r api.AgentReport, outer int) api.AgentReport {
 	}
 	if r.Kind == api.ReportToolStart || r.Kind == api.ReportToolEnd {
 		child.Kind, child.ToolWrites, child.Paths = r.Kind, r.ToolWrites, r.Paths
+		child.ConversationTool, child.ToolUseID = r.ConversationTool, r.ToolUseID
 	}
 	return child
 }
@@ -103,11 +105,13 @@ func outerAgent(pid int) int {
 func read(r *api.AgentReport, event string, f payload.Fields) {
 	switch event {
 	case "SessionStart":
-		r.Reason = f.Text("source")
+		r.Kind, r.Reason = api.ReportSessionStart, f.Text("source")
 		// A compaction goes on with the same session, often in the middle of a turn.
-		if r.Reason != "compact" {
-			r.Kind = api.ReportSessionStart
+		if r.Reason == "compact" {
+			r.Kind = api.ReportCompacted
 		}
+	case "PostCompact":
+		r.Kind = api.ReportCompacted
 	case "SessionEnd":
 		r.Kind, r.Reason = api.ReportSessionEnd, f.Text("reason")
 	case "UserPromptSubmit":
@@ -116,6 +120,9 @@ func read(r *api.AgentReport, event string, f payload.Fields) {
 	case "PreToolUse":
 		r.Kind = api.ReportToolStart
 		readTool(r, f)
+		if tool, ours := conversation.ParseToolName(conversation.OtherAgent, "", f.Text("tool_name")); ours {
+			r.ConversationTool, r.ToolUseID = string(tool), identifier(f.Text("tool_use_id"))
+		}
 	case "PostToolUse", "PostToolUseFailure":
 		r.Kind = api.ReportToolEnd
 		readTool(r, f)
@@ -179,9 +186,9 @@ func writes(tool string) bool {
 		"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ToolSearch", "StructuredOutput",
 		"ListMcpResourcesTool", "ReadMcpResourceTool":
 		return false
-	default:
-		return true
 	}
+	_, ours := conversation.ParseToolName(conversation.OtherAgent, "", tool)
+	return !ours
 }
 
 // running counts the background tasks that still work. The agent lists only
@@ -234,12 +241,33 @@ func identifier(id string) string {
 	return id
 }
 
-// Notice is what a hook prints to show text to the person. The model does not
-// see it.
-func (Adapter) Notice(text string) []byte {
-	out, err := json.Marshal(struct {
-		SystemMessage string `json:"systemMessage"`
-	}{text})
+// Notice is what a hook prints to show text to the person.
+func (a Adapter) Notice(text string) []byte { return a.Answer("", api.ConversationReply{Notice: text}) }
+
+// Answer is what a hook prints: a notice is shown to the person and not to the
+// model, a reminder goes to the model, which then goes on, and a denied call
+// gets its refusal in place of an answer. Empty: nothing is to be said.
+func (Adapter) Answer(event string, a api.ConversationReply) []byte {
+	type specific struct {
+		Event    string `json:"hookEventName"`
+		Context  string `json:"additionalContext,omitempty"`
+		Decision string `json:"permissionDecision,omitempty"`
+		Reason   string `json:"permissionDecisionReason,omitempty"`
+	}
+	var value struct {
+		SystemMessage string    `json:"systemMessage,omitempty"`
+		Specific      *specific `json:"hookSpecificOutput,omitempty"`
+	}
+	value.SystemMessage = a.Notice
+	switch {
+	case a.Deny != "":
+		value.Specific = &specific{Event: event, Decision: "deny", Reason: a.Deny}
+	case a.Reminder != "":
+		value.Specific = &specific{Event: event, Context: a.Reminder}
+	case a.Notice == "":
+		return nil
+	}
+	out, err := json.Marshal(value)
 	if err != nil {
 		return nil
 	}

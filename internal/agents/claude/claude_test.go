@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 	want := map[string]api.AgentReport{
 		"session-start":         report(api.ReportSessionStart, reason("startup")),
 		"session-start-resume":  report(api.ReportSessionStart, reason("resume")),
-		"session-start-compact": report(api.ReportSeen, reason("compact")),
+		"session-start-compact": report(api.ReportCompacted, reason("compact")),
 		"session-start-clear": report(api.ReportSessionStart, func(r *api.AgentReport) {
 			r.Reason, r.PromptID, r.SessionID = "clear", "", "5f0e8d5e-0000-4c3c-a1c2-0d3c2f6b8a12"
 		}),
@@ -95,7 +95,9 @@ func TestParse(t *testing.T) {
 		"pre-read":                    report(api.ReportToolStart, nil),
 		"pre-agent":                   report(api.ReportToolStart, nil),
 		"pre-question":                report(api.ReportToolStart, nil),
-		"pre-mcp":                     report(api.ReportToolStart, writing()),
+		"pre-mcp": report(api.ReportToolStart, func(r *api.AgentReport) {
+			r.ConversationTool, r.ToolUseID = "checkpoint", "toolu_8"
+		}),
 		"post-bash":                   report(api.ReportToolEnd, writing()),
 		"post-write":                  report(api.ReportToolEnd, writing(tree+"/client.go")),
 		"post-failure":                report(api.ReportToolEnd, writing()),
@@ -120,7 +122,7 @@ func TestParse(t *testing.T) {
 		"subagent-stop":            report(api.ReportSeen, subagent),
 		"subagent-stop-compaction": report(api.ReportSeen, subagent),
 		"pre-compact":              report(api.ReportSeen, nil),
-		"post-compact":             report(api.ReportSeen, nil),
+		"post-compact":             report(api.ReportCompacted, nil),
 		"future":                   report(api.ReportSeen, nil),
 	}
 	files, err := filepath.Glob("testdata/payloads/*.json")
@@ -285,6 +287,25 @@ func TestSessionInsideOfASession(t *testing.T) {
 		}
 		if got, err = a.Parse(want.Event, object, env(outer)); err != nil || got.Subagent || got.SessionID == "" {
 			t.Errorf("%s of the outer session is taken for an inner one (%v)", name, err)
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	tests := []struct {
+		event string
+		reply api.ConversationReply
+		want  string
+	}{
+		{"PreToolUse", api.ConversationReply{}, ""},
+		{"PreToolUse", api.ConversationReply{Deny: "Rewind not available in subagents."}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Rewind not available in subagents."}}`},
+		{"Stop", api.ConversationReply{Reminder: "go on"}, `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"go on"}}`},
+		{"Stop", api.ConversationReply{Reminder: "go on", Notice: "n"}, `{"systemMessage":"n","hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"go on"}}`},
+		{"Stop", api.ConversationReply{Notice: "n"}, `{"systemMessage":"n"}`},
+	}
+	for _, test := range tests {
+		if got := string(New().Answer(test.event, test.reply)); got != test.want {
+			t.Errorf("%s %+v: %s, want %s", test.event, test.reply, got, test.want)
 		}
 	}
 }
