@@ -62,6 +62,7 @@ const (
 	ReportNeedsInput   ReportKind = "needs_input"   // the agent asks the person
 	ReportStop         ReportKind = "stop"          // the agent rests
 	ReportFailed       ReportKind = "failed"        // the turn ended with an error
+	ReportCompacted    ReportKind = "compacted"     // the agent summarised its conversation
 	ReportSeen         ReportKind = "seen"          // nothing but a sign of life
 )
 
@@ -91,6 +92,7 @@ type AgentReport struct {
 	// that tool of ours; ToolUseID is the agent's id of the call.
 	ConversationTool string `json:"conversation_tool,omitempty"`
 	ToolUseID        string `json:"tool_use_id,omitempty"`
+	Launch           string `json:"launch,omitempty"`        // the launch of run --conversation that the agent belongs to, TURNBACK_LAUNCH of its environment
 	AgentPID         int    `json:"agent_pid,omitempty"`     // the agent's process
 	AgentStarted     string `json:"agent_started,omitempty"` // its start time as package terminal tells it, so that a used-again pid is seen
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/internal/agents/hookstate"
 	"github.com/turnback/turnback/internal/agents/payload"
 	"github.com/turnback/turnback/internal/api"
@@ -35,9 +36,9 @@ type HookAdapter interface {
 	// the agent's process are filled in by the caller. An error holds nothing of
 	// the payload.
 	Parse(event string, payload []byte, env func(string) string) (api.AgentReport, error)
-	// Notice is the JSON value by which a hook of this agent shows text to the
-	// person.
-	Notice(text string) []byte
+	// Answer is the JSON value by which the hook of an event denies a call, has
+	// the model go on, or shows text to the person; empty: there is nothing to say.
+	Answer(event string, reply api.ConversationReply) []byte
 }
 
 // HookDeps is what the hook command needs from outside.
@@ -64,7 +65,8 @@ turnback setup AGENT writes this command into the agent's settings.
 
 It ends within 3 seconds and always with status 0, so that it can never hold up
 or break the agent. Standard output stays empty, or gets one JSON value by which
-the agent shows a notice. What goes wrong is written to hook.log in
+the agent shows a notice, refuses a subagent's call of checkpoint or rewind, or
+reminds the model of an open checkpoint. What goes wrong is written to hook.log in
 $XDG_STATE_HOME/turnback, without any text of the agent.`,
 		Example: `  echo '{"session_id":"s1","cwd":"'"$PWD"'"}' | turnback hook claude Stop`,
 		Args:    cobra.ArbitraryArgs,
@@ -148,11 +150,9 @@ func (h hookRun) handle(ctx context.Context) (r hookResult) {
 	if err := h.place(&report); err != nil {
 		return hookResult{err: errors.Join(err, seen)}
 	}
-	notice, err := h.send(ctx, report)
+	reply, err := h.send(ctx, report)
 	r.err = errors.Join(err, seen)
-	if notice != "" {
-		r.out = adapter.Notice(notice)
-	}
+	r.out = adapter.Answer(h.event, reply)
 	return r
 }
 
@@ -165,7 +165,7 @@ func (h hookRun) place(r *api.AgentReport) error {
 		}
 		r.Dir = dir
 	}
-	r.PaneID = h.Getenv("TURNBACK_PANE_ID")
+	r.PaneID, r.Launch = h.Getenv("TURNBACK_PANE_ID"), h.Getenv("TURNBACK_LAUNCH")
 	r.AgentPID, r.AgentStarted = h.agentProcess(r.AgentPID)
 	if r.AgentPID != 0 {
 		// An agent may run its hooks without its terminal.
@@ -192,21 +192,42 @@ func (h hookRun) agentProcess(pid int) (int, string) {
 	return 0, ""
 }
 
-// send reports to the daemon and returns what the person should know.
-func (h hookRun) send(ctx context.Context, r api.AgentReport) (string, error) {
-	endsTurn := (r.Kind == api.ReportStop || r.Kind == api.ReportFailed) && !r.Subagent
+// send reports to the daemon and returns what the hook is to answer.
+func (h hookRun) send(ctx context.Context, r api.AgentReport) (api.ConversationReply, error) {
 	result, err := h.call(ctx, r)
+	var reply api.ConversationReply
+	if result.Conversation != nil {
+		reply = *result.Conversation
+	}
+	if notice := unsaved(r, result, err); notice != "" {
+		reply.Notice = strings.TrimPrefix(reply.Notice+"\n"+notice, "\n")
+	}
+	if err != nil && r.Subagent {
+		// What a subagent may not do hangs on nothing that the daemon knows.
+		switch conversation.Tool(r.ConversationTool) {
+		case conversation.ToolCheckpoint:
+			reply.Deny = conversation.ErrCheckpointInSubagent.Error()
+		case conversation.ToolRewind:
+			reply.Deny = conversation.ErrRewindInSubagent.Error()
+		}
+	}
+	return reply, err
+}
+
+// unsaved is what the person should know of a turn's end that was not saved.
+func unsaved(r api.AgentReport, result api.SetAgentStateResult, err error) string {
+	endsTurn := (r.Kind == api.ReportStop || r.Kind == api.ReportFailed) && !r.Subagent
 	switch {
 	case err != nil && !endsTurn:
-		return "", err
+		return ""
 	case errors.Is(err, context.DeadlineExceeded):
-		return "turnback: the daemon did not answer in time; this turn may not be saved", err
+		return "turnback: the daemon did not answer in time; this turn may not be saved"
 	case err != nil:
-		return "turnback: this turn is not saved: " + api.AsError(err).Message, err
+		return "turnback: this turn is not saved: " + api.AsError(err).Message
 	case result.NotSaved != "":
-		return fmt.Sprintf("turnback: turn %d not saved: %s", result.Turn, result.NotSaved), nil
+		return fmt.Sprintf("turnback: turn %d not saved: %s", result.Turn, result.NotSaved)
 	}
-	return "", nil
+	return ""
 }
 
 func (h hookRun) call(ctx context.Context, r api.AgentReport) (api.SetAgentStateResult, error) {

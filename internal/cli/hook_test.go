@@ -347,8 +347,8 @@ func TestHookAdaptersAreNamedAsTheyReport(t *testing.T) {
 		if err != nil || r.Agent != name {
 			t.Errorf("the adapter %s reports as %q, %v", name, r.Agent, err)
 		}
-		if !json.Valid(a.Notice("x")) || slices.Contains(a.Notice("x"), '\n') {
-			t.Errorf("the notice of %s is %q", name, a.Notice("x"))
+		if answer := a.Answer("Stop", api.ConversationReply{Notice: "x"}); !json.Valid(answer) || slices.Contains(answer, '\n') {
+			t.Errorf("the notice of %s is %q", name, answer)
 		}
 	}
 }

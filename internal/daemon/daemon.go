@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,8 @@ type Builder func(ctx context.Context, s Services) (Rooms, error)
 type Rooms struct {
 	Tracker     Tracker
 	Checkpoints []verbs.Verb       // the verbs about checkpoints
+	Talks       Talks              // may be nil
+	TalkVerbs   []verbs.Verb       // the verbs about conversations
 	Git         func() api.GitInfo // the git that is used
 	Saving      func() int         // saves that run or wait; may be nil
 	StateFile   string
@@ -76,6 +79,12 @@ type Tracker interface {
 	// Close saves what is mid-turn and waits for the saves that run, at most
 	// until ctx ends.
 	Close(ctx context.Context) error
+}
+
+// Talks follow the conversations of agents, as far as hooks tell of them.
+type Talks interface {
+	// Report takes in a hook's report; nil: the hook has nothing to answer for it.
+	Report(r api.AgentReport) *api.ConversationReply
 }
 
 // Server is a daemon.
@@ -175,7 +184,7 @@ func (s *Server) build(ctx context.Context) error {
 		return fmt.Errorf("build the daemon: %w", err)
 	}
 	s.rooms = rooms
-	table, err := verbs.NewTable(append(s.ownVerbs(), rooms.Checkpoints...)...)
+	table, err := verbs.NewTable(slices.Concat(s.ownVerbs(), rooms.Checkpoints, rooms.TalkVerbs)...)
 	if err != nil {
 		return fmt.Errorf("build the daemon: %w", err)
 	}

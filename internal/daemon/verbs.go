@@ -45,7 +45,7 @@ func (s *Server) stateVerbs() []verbs.Verb {
 			Errors:  placeErrors(),
 			Example: `{"agent":"claude","event":"Stop","kind":"stop","session_id":"5f2c","dir":"/home/u/src/api"}`,
 			Run: func(ctx context.Context, c verbs.Call) (any, error) {
-				return t.Report(ctx, *c.Params.(*api.AgentReport))
+				return s.report(ctx, *c.Params.(*api.AgentReport))
 			},
 		},
 		{
@@ -54,6 +54,26 @@ func (s *Server) stateVerbs() []verbs.Verb {
 			Run:     func(ctx context.Context, _ verbs.Call) (any, error) { return t.Windows(ctx) },
 		},
 	}
+}
+
+// report takes in what a hook tells. An agent that is told to go on has not come
+// to rest: its turn goes on too.
+func (s *Server) report(ctx context.Context, r api.AgentReport) (api.SetAgentStateResult, error) {
+	var reply *api.ConversationReply
+	if s.rooms.Talks != nil {
+		reply = s.rooms.Talks.Report(r)
+	}
+	if reply != nil && reply.Reminder != "" {
+		r.Kind = api.ReportSeen
+	}
+	result, err := s.rooms.Tracker.Report(ctx, r)
+	if reply != nil && err != nil {
+		// The model is to hear of its checkpoint, whatever becomes of the turn.
+		s.log.Warn("report", "error", err.Error())
+		result, err = api.SetAgentStateResult{NotSaved: api.AsError(err).Message}, nil
+	}
+	result.Conversation = reply
+	return result, err
 }
 
 // placeErrors are the codes of a verb that looks for a window.

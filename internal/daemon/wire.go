@@ -16,6 +16,7 @@ import (
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/turns"
 	"github.com/turnback/turnback/internal/verbs/checkpoints"
+	talkverbs "github.com/turnback/turnback/internal/verbs/conversations"
 )
 
 // persistEvery is how often the stores do what can wait and write down what makes
@@ -56,8 +57,9 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	var running sync.WaitGroup
 	running.Go(func() { tracker.Watch(ctx) })
 	running.Go(func() { tendWhenIdle(ctx, r, tracker.Saving, s) })
+	book := openBook(s, r, tracker)
 	return Rooms{
-		Tracker: tracker,
+		Tracker: tracker, Talks: book, TalkVerbs: talkverbs.New(book),
 		Checkpoints: checkpoints.New(checkpoints.Deps{
 			Panes: tracker, Open: r.open, Publish: s.Publish,
 			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },

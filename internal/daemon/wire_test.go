@@ -222,13 +222,16 @@ func TestWiredVerbsHaveTheGrantsOfTheContract(t *testing.T) {
 		got[v.Grant] = append(got[v.Grant], v.Name)
 	}
 	want := map[string][]string{
-		verbs.GrantOwn: {"agent-report", "set-agent-state"},
+		verbs.GrantOwn: {
+			"agent-report", "conversation-call", "conversation-calling", "conversation-figures", "conversation-prompted",
+			"conversation-seen", "conversation-settled", "set-agent-state",
+		},
 		verbs.GrantRead: {
-			"checkpoint-diff", "checkpoint-stats", "get-agent-state", "list-checkpoints", "list-filters", "list-verbs", "list-windows",
+			"checkpoint-diff", "checkpoint-stats", "conversation-export", "conversation-list", "conversation-show", "conversation-stats", "get-agent-state", "list-checkpoints", "list-filters", "list-verbs", "list-windows",
 			"show-checkpoint", "status", "verify-checkpoints",
 		},
 		verbs.GrantWrite: {
-			"abort-restore", "branch-checkpoint", "continue-restore", "drop-checkpoints", "redo", "restore-checkpoint", "revert-checkpoint",
+			"abort-restore", "branch-checkpoint", "continue-restore", "conversation-abandon", "drop-checkpoints", "redo", "restore-checkpoint", "revert-checkpoint",
 			"save-checkpoint", "undo", "untrash-checkpoints",
 		},
 		verbs.GrantAdmin: {"distrust-filters", "mend-checkpoints", "prune-checkpoints", "purge-checkpoints", "stop-daemon", "trust-filters"},

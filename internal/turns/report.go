@@ -322,7 +322,7 @@ func makesWindow(r api.AgentReport) bool {
 func knownKind(k api.ReportKind) bool {
 	switch k {
 	case api.ReportSessionStart, api.ReportSessionEnd, api.ReportPrompt, api.ReportToolStart, api.ReportToolEnd,
-		api.ReportNeedsInput, api.ReportStop, api.ReportFailed, api.ReportSeen:
+		api.ReportNeedsInput, api.ReportStop, api.ReportFailed, api.ReportCompacted, api.ReportSeen:
 		return true
 	}
 	return false

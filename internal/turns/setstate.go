@@ -150,6 +150,19 @@ func (t *Tracker) Windows(_ context.Context) (api.ListWindowsResult, error) {
 	return result, nil
 }
 
+// OfSession finds the window that an agent's session was in last.
+func (t *Tracker) OfSession(agent, session string) (registry.Window, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found registry.Window
+	for _, w := range t.o.Registry.Windows() {
+		if w.Agent == agent && w.AgentSession == session && !w.LastActive.Before(found.LastActive) {
+			found = w
+		}
+	}
+	return found, found.ID != "" && session != ""
+}
+
 // Resolve finds the window that a caller means, among those that this Tracker
 // and other processes follow; write is set when files are going to change.
 func (t *Tracker) Resolve(ctx context.Context, place api.Place, write bool) (registry.Window, error) {

@@ -89,10 +89,23 @@ func results() map[string]any {
 		"set-agent-state":     api.SetAgentStateResult{},
 		"agent-report":        api.SetAgentStateResult{},
 		"get-agent-state":     api.GetAgentStateResult{},
-		"list-windows":        api.ListWindowsResult{},
-		"status":              api.StatusResult{},
-		"list-verbs":          api.ListVerbsResult{},
-		"stop-daemon":         api.StopDaemonResult{},
+
+		"conversation-call":     api.ConversationCallResult{},
+		"conversation-calling":  api.ConversationCallingResult{},
+		"conversation-seen":     struct{}{},
+		"conversation-figures":  struct{}{},
+		"conversation-settled":  api.ConversationSettledResult{},
+		"conversation-prompted": struct{}{},
+		"conversation-list":     api.ConversationListResult{},
+		"conversation-show":     api.ConversationShowResult{},
+		"conversation-export":   api.ConversationShowResult{},
+		"conversation-stats":    api.ConversationStatsResult{},
+		"conversation-abandon":  api.ConversationAbandonResult{},
+
+		"list-windows": api.ListWindowsResult{},
+		"status":       api.StatusResult{},
+		"list-verbs":   api.ListVerbsResult{},
+		"stop-daemon":  api.StopDaemonResult{},
 	}
 }
 
@@ -121,7 +134,7 @@ func TestEveryVerbIsTold(t *testing.T) {
 		for _, param := range v.Params {
 			told := hasRow(text, param.Name)
 			if slices.Contains(place, param.Name) {
-				told = strings.Contains(text, "[target](#target)")
+				told = told || strings.Contains(text, "[target](#target)")
 			}
 			if !told {
 				t.Errorf("%s, %s: the parameter %s is not told of", p.name, v.Name, param.Name)
@@ -175,6 +188,9 @@ func TestSharedObjectsAreTold(t *testing.T) {
 		"### Checkpoint":             {api.Checkpoint{}, api.Base{}},
 		"### Left-out":               {api.LeftOut{}},
 		"### verify-checkpoints":     {api.VerifyFinding{}},
+		"### Caller":                 {api.ConversationCaller{}},
+		"### Conversation":           {api.ConversationSession{}, api.ConversationCheckpoint{}, api.ConversationTokens{}},
+		"### conversation-seen":      {api.ConversationOpenCall{}},
 		"### list-filters":           {api.Filter{}, api.FilterDriver{}},
 		"### File of a diff":         {api.FileDiff{}},
 		"### Restore":                {api.RestoreResult{}},

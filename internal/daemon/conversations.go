@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+
+	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/history"
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations"
+	"github.com/turnback/turnback/internal/registry"
+	"github.com/turnback/turnback/internal/turns"
+	"github.com/turnback/turnback/internal/wire"
+)
+
+// talkWindow is the name of the window of a conversation whose agent is not
+// known and has none.
+const talkWindow = "conversation"
+
+// openBook has the conversations. Without a state folder they are known as long
+// as the daemon runs.
+func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book {
+	dir := ""
+	if s.StateDir != "" {
+		dir = filepath.Join(s.StateDir, "conversations")
+	}
+	return conversations.Open(conversations.Options{
+		Dir: dir, Now: s.Now, History: transcriptHistory,
+		WorkTree: workTrees{repos: r, tracker: tracker, publish: s.Publish},
+		Problem:  func(err error) { s.Log.Warn("conversation", "error", err.Error()) },
+	})
+}
+
+func transcriptHistory(agent, path string) (history.History, bool) {
+	if agent != claude.Name {
+		return history.History{}, false
+	}
+	h, err := claude.New().History(path)
+	return h, err == nil
+}
+
+// workTrees saves and compares the files that conversations are about.
+type workTrees struct {
+	repos   *repos
+	tracker *turns.Tracker
+	publish func(api.Event)
+}
+
+var _ conversations.WorkTree = workTrees{}
+
+// Save saves the work tree that the session's window is in, else the one that it
+// was called from. Where no checkpoints are taken it saves nothing.
+func (w workTrees) Save(ctx context.Context, r conversations.SaveRequest) (conversations.Saved, error) {
+	if !w.repos.config().Agents.Checkpoints.Enabled {
+		return conversations.Saved{}, nil
+	}
+	window, ok := w.tracker.OfSession(r.Agent, r.Session)
+	if !ok || window.CommonDir == "" {
+		if !filepath.IsAbs(r.Dir) {
+			return conversations.Saved{}, nil
+		}
+		var err error
+		if window, err = w.tracker.Ensure(ctx, api.Place{Dir: r.Dir}, cmp.Or(r.Agent, talkWindow)); err != nil {
+			return conversations.Saved{}, unlessNowhere(err)
+		}
+	}
+	store, err := w.repos.open(ctx, window.Worktree)
+	if err != nil {
+		return conversations.Saved{}, unlessNowhere(err)
+	}
+	pane := checkpoint.Pane{ID: window.ID, Window: window.Name, Session: window.Session, Key: window.Key}
+	result, err := store.Save(ctx, checkpoint.SaveRequest{
+		Kind: checkpoint.KindConversation, Pane: pane, Turn: window.Turn, State: string(window.StateOrNone()), Label: r.Goal,
+		Always: true, Agent: r.Agent, AgentSession: r.Session,
+	})
+	if err != nil {
+		return conversations.Saved{}, err
+	}
+	w.announce(window, *result.Checkpoint)
+	return conversations.Saved{N: result.Checkpoint.N, Pane: window.ID, Worktree: window.Worktree}, nil
+}
+
+func (w workTrees) announce(window registry.Window, c checkpoint.Checkpoint) {
+	saved := wire.Checkpoint(c)
+	w.publish(api.Event{
+		Type: "checkpoint_saved", Pane: window.ID, Window: window.Name, Session: window.Session, Turn: window.Turn, Checkpoint: &saved,
+	})
+}
+
+// unlessNowhere passes over that there is no work tree to save.
+func unlessNowhere(err error) error {
+	if checkpoint.HasCode(err, checkpoint.NotRepo) || api.AsError(err).Code == api.CodeNotRepo {
+		return nil
+	}
+	return err
+}
+
+// Changed compares a checkpoint with the disk.
+func (w workTrees) Changed(ctx context.Context, s conversations.Saved) ([]string, error) {
+	store, err := w.repos.open(ctx, s.Worktree)
+	if err != nil {
+		return nil, err
+	}
+	d, err := store.Diff(ctx, checkpoint.DiffRequest{Pane: s.Pane, N: s.N, Worktree: true, Stat: true})
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, 0, len(d.Files))
+	for _, f := range d.Files {
+		paths = append(paths, f.Path)
+	}
+	return paths, nil
+}
