@@ -52,6 +52,18 @@ func (s *Store) writeBeside(ctx context.Context, l *looked, c beside.Content) (s
 	if last.sum == sum && slices.ContainsFunc(l.Checkpoints, func(c Checkpoint) bool { return c.Beside == last.commit }) {
 		return last.commit, nil
 	}
+	if c.Index != nil { // as long as it takes, the user's index alone held what was staged
+		gone, err := s.repo.Hold(ctx, c.Index.Blobs)
+		if err != nil {
+			return "", err
+		}
+		if len(gone) > 0 { // the entries stay: staging them again is refused by name
+			index := *c.Index
+			index.Blobs = slices.DeleteFunc(slices.Clone(index.Blobs), func(id string) bool { return slices.Contains(gone, id) })
+			c.Index = &index
+			parts = c.Parts()
+		}
+	}
 	commit, err := kept.Write(ctx, s.repo, s.now(), parts)
 	if err == nil {
 		s.lastBeside = writtenBeside{sum: sum, commit: commit}

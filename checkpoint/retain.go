@@ -151,6 +151,9 @@ func (s *Store) pins() (func(pane string, n int) bool, error) { return trees.Pin
 
 // lockedAll runs f while no other process works on any work tree of the repository.
 func (s *Store) lockedAll(ctx context.Context, f func() error) error {
+	if err := trees.CheckOwn(s.repo.CommonDir, s.dir); err != nil {
+		return err
+	}
 	s.tending.Clear()
 	unlock, err := trees.Lock(s.dir, func(path string) (*files.Lock, error) { return files.WaitLock(ctx, path) })
 	if err != nil {

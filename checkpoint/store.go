@@ -17,6 +17,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/lfs"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/tidy"
+	"github.com/turnback/turnback/checkpoint/trees"
 	"github.com/turnback/turnback/internal/files"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -100,7 +101,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := checkRoot(repo.Worktree, envOf(o.Env, "HOME"), o.AllowHome); err != nil {
 		return nil, err
 	}
-	return newStore(repo, o), nil
+	s := newStore(repo, o)
+	return s, trees.CheckOwn(repo.CommonDir, s.dir)
 }
 
 func newStore(repo *git.Repo, o Options) *Store {
@@ -187,6 +189,9 @@ func (s *Store) checkThere() error {
 // locked runs f while no other process or goroutine works on this tree.
 func (s *Store) locked(ctx context.Context, f func() error) error {
 	if err := s.checkThere(); err != nil {
+		return err
+	}
+	if err := trees.CheckOwn(s.repo.CommonDir, s.dir); err != nil {
 		return err
 	}
 	s.tending.Clear()

@@ -35,6 +35,23 @@ func (s *Store) Tend(ctx context.Context) error {
 	return fail.From(err)
 }
 
+// TendPiled is Tend for a process that ends soon: it does what has piled up over many
+// saves. Where nothing has, it costs a few stats.
+func (s *Store) TendPiled(ctx context.Context) error {
+	ctx, end := s.tending.Begin(ctx)
+	defer end()
+	_, err := s.Retain(ctx)
+	if err == nil {
+		err = lfs.LetGoNowAndThen(ctx, s.repo, s.now())
+	}
+	if err == nil {
+		t := s.tidier()
+		t.Least = tidy.JoinFrom
+		err = t.Tidy(ctx)
+	}
+	return fail.From(err)
+}
+
 func (s *Store) tidier() *tidy.Tidier {
 	return &tidy.Tidier{Repo: s.repo, Dir: filepath.Join(s.repo.CommonDir, "turnback"), Refs: record.Root, Now: s.now}
 }

@@ -220,7 +220,7 @@ func (s *Planner) checkMeant(ctx context.Context, l From, to Target, paths []str
 		}
 		if !known {
 			return &fail.Error{
-				Code: fail.InvalidParams, Message: fmt.Sprintf("neither %s nor the work tree has %q", to.Name, p), Paths: []string{p},
+				Code: fail.InvalidParams, Message: fmt.Sprintf("neither %s nor the work tree has %q", to.Name, p),
 				Detail: "paths are relative to the root of the work tree", Command: fmt.Sprintf("checkpoint diff %d --worktree --stat", to.N),
 			}
 		}

@@ -26,8 +26,8 @@ const (
 	// grace is how long a pack is left alone after a save last relied on it. A
 	// save may take ten minutes.
 	grace = 15 * time.Minute
-	// joinFrom is how many packs of about the same size are worth joining.
-	joinFrom = 8
+	// JoinFrom is how many packs of about the same size are worth joining.
+	JoinFrom = 8
 	// joinUpTo is from how many bytes on a pack stays as it is.
 	joinUpTo = 64 << 20
 )
@@ -38,6 +38,8 @@ type Tidier struct {
 	Dir  string           // the folder of ours in its git directory
 	Refs string           // what the refs of ours begin with
 	Now  func() time.Time //
+	// Least is how many packs there have to be for anything to be done.
+	Least int
 }
 
 // own is a pack of ours.
@@ -53,7 +55,7 @@ type own struct {
 func (t *Tidier) Tidy(ctx context.Context) error {
 	quarantine.Sweep(filepath.Join(t.Dir, "quarantine"))
 	packs, err := t.packs()
-	if err != nil || !slices.ContainsFunc(packs, func(p own) bool { return p.kept }) && len(packs) < joinFrom {
+	if err != nil || len(packs) < t.Least || !slices.ContainsFunc(packs, func(p own) bool { return p.kept }) && len(packs) < JoinFrom {
 		return err
 	}
 	lock, err := files.TryLock(filepath.Join(t.Dir, "tidy.lock"))
@@ -202,14 +204,14 @@ func (t *Tidier) join(ctx context.Context, packs []own) ([]own, error) {
 	var few, rest []own
 	var total int64
 	for _, p := range packs {
-		if p.size > joinUpTo || len(few) >= joinFrom && p.size > 2*total || bytes.Contains(summed, []byte(filepath.Base(p.base)+".idx")) {
+		if p.size > joinUpTo || len(few) >= JoinFrom && p.size > 2*total || bytes.Contains(summed, []byte(filepath.Base(p.base)+".idx")) {
 			rest = append(rest, p)
 			continue
 		}
 		few = append(few, p)
 		total += p.size
 	}
-	if len(few) < joinFrom {
+	if len(few) < JoinFrom {
 		return packs, nil
 	}
 	joined, err := t.joinAll(ctx, few)

@@ -22,6 +22,27 @@ const (
 	JournalName = "restore.json"
 )
 
+// CheckOwn refuses when something of ours below the common git directory is no
+// folder of that place but a link, which leads elsewhere: turnback makes none, so it
+// came with a git directory that somebody else made. dir is the folder of a work tree.
+func CheckOwn(commonDir, dir string) error {
+	own := filepath.Join(commonDir, "turnback")
+	places := []string{own, filepath.Dir(dir), dir}
+	for _, name := range []string{"panes", "quarantine", "lfs"} {
+		places = append(places, filepath.Join(own, name))
+	}
+	for _, place := range places {
+		st, err := os.Lstat(place)
+		if err == nil && st.Mode()&fs.ModeSymlink != 0 {
+			return &fail.Error{
+				Code: fail.Damaged, Message: fmt.Sprintf("%s is a symbolic link, which turnback never makes: nothing is read or written there", place),
+				Detail: "look where it leads, then remove it; the checkpoints are in git's refs and stay",
+			}
+		}
+	}
+	return nil
+}
+
 // Folders lists the folders below root, by name.
 func Folders(root string) ([]string, error) {
 	list, err := os.ReadDir(root)

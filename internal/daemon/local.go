@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/turnback/turnback/internal/agentstate"
@@ -33,6 +34,9 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
 	})
 	for i := range all {
+		if slices.Contains([]string{"save-checkpoint", "drop-checkpoints", "prune-checkpoints"}, all[i].Name) {
+			all[i].Run = thenTidy(all[i].Run, r)
+		}
 		all[i].Run = thenPersist(all[i].Run, r)
 	}
 	return verbs.NewTable(all...)
@@ -44,6 +48,26 @@ func thenPersist(run func(context.Context, verbs.Call) (any, error), r *repos) f
 	return func(ctx context.Context, call verbs.Call) (any, error) {
 		result, err := run(ctx, call)
 		_ = r.persist()
+		return result, err
+	}
+}
+
+// tidyFor is how long a command that runs without a daemon may take for what a
+// daemon does when idle.
+const tidyFor = 2 * time.Second
+
+// thenTidy has a verb that changed what is kept look after what has piled up, where
+// no daemon does. What is amiss is for the next time to show.
+func thenTidy(run func(context.Context, verbs.Call) (any, error), r *repos) func(context.Context, verbs.Call) (any, error) {
+	return func(ctx context.Context, call verbs.Call) (any, error) {
+		result, err := run(ctx, call)
+		if err == nil {
+			brief, end := context.WithTimeout(ctx, tidyFor)
+			defer end()
+			for _, s := range r.held() {
+				_ = s.TendPiled(brief)
+			}
+		}
 		return result, err
 	}
 }

@@ -289,6 +289,41 @@ func TestLocalVerbsSeeWhatADaemonLeft(t *testing.T) {
 	}
 }
 
+// TestLocalSavesDoNotPileUpPacks has a person who never has a daemon save often.
+func TestLocalSavesDoNotPileUpPacks(t *testing.T) {
+	repo := gittest.NewCommitted(t, map[string]string{"a.txt": "one\n"})
+	save := func(i int) {
+		repo.Write("a.txt", fmt.Sprintf("%d\n", i))
+		if err := localCall(t, repo, "save-checkpoint", api.SaveCheckpointParams{Place: api.Place{Dir: repo.Root}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(end string) int {
+		list, err := filepath.Glob(repo.Path(".git/objects/pack/*." + end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := time.Now().Add(-time.Hour)
+		for _, file := range list {
+			if err := os.Chtimes(file, long, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return len(list)
+	}
+	for i := range 9 {
+		save(i)
+	}
+	if n := count("keep"); n < 9 {
+		t.Fatalf("%d kept packs: young ones were joined", n)
+	}
+	save(9)
+	if n := count("pack"); n > 2 {
+		t.Errorf("%d packs after ten saves", n)
+	}
+	repo.Git("fsck", "--connectivity-only")
+}
+
 // A daemon and a command without one see each other's windows by the records in
 // the repository: no restore while an agent works.
 func TestLocalRestoreIsRefusedWhileAnAgentWorks(t *testing.T) {
