@@ -317,11 +317,12 @@ func TestAnthropicWhatStays(t *testing.T) {
 				assistant(says("One."), reads("r1")), user(gives("r1", "one"), says(nested)),
 				assistant(says("Two."), reads("r2")), user(gives("r2", "two"), says(queued), image),
 				assistant(says("Three."), reads("r3")), user(fails("r3", "gone"), says(notice), pdf),
+				assistant(says("Four."), reads("r4")), user(gives("r4", "four")),
 				assistant(rewinds("w", "R")), user(rewound("w"), says("typed at the end")),
 			},
 			want: []string{
 				ask, assistant(checks("c", "g")),
-				user(closed("c", "g", framed("R", "", "Two.", "Three.")), says("right after"), says(nested), says(queued), image, says(notice), pdf, says("typed at the end")),
+				user(closed("c", "g", framed("R", "", "Two.", "Four.")), says("right after"), says(nested), says(queued), image, says(notice), pdf, says("typed at the end")),
 			},
 		},
 		{
@@ -391,13 +392,13 @@ func TestAnthropicWhatStays(t *testing.T) {
 			history: []string{
 				ask, assistant(checks("c", "g")), user(created("c", "g")), assistant(reads("r1")), user(gives("r1", "one"), says("first")), system,
 				assistant(thinks("t"), says("Searching."), uses("s", "ToolSearch", `{"query":"fetch"}`), reads("r2")),
-				user(`{"type":"tool_result","tool_use_id":"s","content":[{"type":"tool_reference","tool_name":"WebFetch"}]}`, gives("r2", "two"), says("Tool loaded.")),
+				user(`{"type":"tool_result","tool_use_id":"s","content":[{"type":"tool_reference","tool_name":"WebFetch"}]}`, gives("r2", "two"), says("Tool loaded.")), system,
 				assistant(reads("r3")), user(gives("r3", "three"), says("second")), assistant(rewinds("w", "R")), user(rewound("w")), end,
 			},
 			want: []string{
 				ask, assistant(checks("c", "g")), user(closed("c", "g", framed("R", "", "Searching.")), says("first")), system,
 				assistant(thinks("t"), uses("s", "ToolSearch", `{"query":"fetch"}`)),
-				user(`{"type":"tool_result","tool_use_id":"s","content":[{"type":"tool_reference","tool_name":"WebFetch"}]}`, says("Tool loaded."), says("second")), end,
+				user(`{"type":"tool_result","tool_use_id":"s","content":[{"type":"tool_reference","tool_name":"WebFetch"}]}`, says("Tool loaded."), says("second")), system, end,
 			},
 		},
 		{

@@ -85,10 +85,7 @@ type OpenCheckpoint struct {
 // call, is left as it is.
 func Collapse(p Provider, host conversation.Host, body []byte) Result {
 	unchanged := Result{Body: body}
-	if bytes.Contains(body, []byte(`"previous_response_id":"`)) {
-		return unchanged // the calls may be in what the provider has
-	}
-	if !mayHaveCheckpoint(body) {
+	if !mayHaveCheckpoint(body) && !(p == Responses && mayBePartial(body)) {
 		unchanged.Known = true
 		return unchanged
 	}
@@ -125,3 +122,7 @@ func Collapse(p Provider, host conversation.Host, body []byte) Result {
 func mayHaveCheckpoint(body []byte) bool {
 	return bytes.Contains(body, []byte(conversation.CreatedPrefix)) || bytes.Contains(body, []byte("startedAt"))
 }
+
+// mayBePartial is a quick look for a request that goes on from what the provider
+// has, where the calls may be.
+func mayBePartial(body []byte) bool { return bytes.Contains(body, []byte("_response_id")) }

@@ -84,7 +84,7 @@ func (w *rewriter) messages(s stretch, heard *speech) bool {
 		}
 	}
 	// A system message right behind the span would be the second in a row.
-	for i := s.to + 1; ok && m.system >= 0 && s.alone() && i < len(w.items) && w.items[i].system; i++ {
+	for i := s.to + 1; ok && m.system >= 0 && i < len(w.items) && w.items[i].system; i++ {
 		ok = !w.items[i].unknown && m.systemMessage(i)
 	}
 	m.flush(m.mark)
