@@ -122,24 +122,28 @@ func TestOverwriteDoesNotGoPastWhatCannotBeKept(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRoom(t, map[string]string{"a": "1\n"})
-			r.take("one", func() { r.Write("file", "old\n") })
-			r.Remove("file")
-			stand(r)
-			r.Write(".git/info/exclude", "/file\n")
-			list := r.list()
-			req := r.request(1)
-			req.Overwrite = true
-			_, err := r.store.Restore(t.Context(), req)
-			e := wantCode(t, err, checkpoint.WouldOverwrite)
-			if len(e.Flags) > 0 {
-				t.Errorf("the refusal names a way past it: %v", e.Flags)
-			}
-			if len(r.list()) != len(list) {
-				t.Errorf("a refusal saved a checkpoint")
-			}
-		})
+		for _, rule := range []string{"/file\n", ""} {
+			t.Run(name+", rules "+rule, func(t *testing.T) { testNotKept(t, stand, rule) })
+		}
+	}
+}
+
+func testNotKept(t *testing.T, stand func(r *room), rule string) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write("file", "old\n") })
+	r.Remove("file")
+	stand(r)
+	r.Write(".git/info/exclude", rule)
+	list := r.list()
+	req := r.request(1)
+	req.Overwrite = true
+	_, err := r.store.Restore(t.Context(), req)
+	e := wantCode(t, err, checkpoint.WouldOverwrite)
+	if len(e.Flags) > 0 {
+		t.Errorf("the refusal names a way past it: %v", e.Flags)
+	}
+	if len(r.list()) != len(list) {
+		t.Errorf("a refusal saved a checkpoint")
 	}
 }
 

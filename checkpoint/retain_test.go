@@ -79,6 +79,48 @@ func TestB106TheOldestIsRestored(t *testing.T) {
 	r.restore(res.Safety.N)
 }
 
+// TestB106WhatAKilledRestoreNeedsStays lowers the limit while a restore of the oldest
+// is killed, and not yet finished.
+func TestB106WhatAKilledRestoreNeedsStays(t *testing.T) {
+	limits := checkpoint.DefaultLimits()
+	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) {
+		o.Limits = func() checkpoint.Limits { return limits }
+	})
+	for i := range 5 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	req := r.request(1)
+	req.Step = func(string) error { return checkpoint.ErrStopped }
+	if _, err := r.store.Restore(t.Context(), req); err == nil {
+		t.Fatal("the restore was not stopped")
+	}
+	limits.Keep = 1
+	r.now = r.now.Add(25 * time.Hour)
+	wantNumbers(t, r.retain(), 2, 3, 4)
+	if _, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	r.holds(map[string]string{"a": "0"})
+	r.now = r.now.Add(25 * time.Hour)
+	wantNumbers(t, r.retain(), 1)
+}
+
+// TestB106ASafetyCheckpointLetsNotGoOfItsTarget has a pane that is far past its
+// limit, so that the save of the safety checkpoint lets go of what is old.
+func TestB106ASafetyCheckpointLetsNotGoOfItsTarget(t *testing.T) {
+	limits := checkpoint.DefaultLimits()
+	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) {
+		o.Limits = func() checkpoint.Limits { return limits }
+	})
+	for i := range 25 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	limits.Keep = 1
+	r.restore(3)
+	r.holds(map[string]string{"a": "2"})
+	wantNumbers(t, r.list(), 3, 25, 26)
+}
+
 func TestGonePanesKeepTheirNewestTurn(t *testing.T) {
 	gone := map[string]bool{}
 	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) {
@@ -93,6 +135,24 @@ func TestGonePanesKeepTheirNewestTurn(t *testing.T) {
 	r.now = r.now.Add(25 * time.Hour)
 	wantNumbers(t, r.retain(), 1, 2)
 	wantNumbers(t, r.list(), 3)
+}
+
+// TestNoNumberIsGivenTwiceAfterThePanesRefIsLost has the limits ask for the newest
+// checkpoint of a pane, of whose highest number nothing else is left.
+func TestNoNumberIsGivenTwiceAfterThePanesRefIsLost(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, func(o *checkpoint.Options) {
+		o.Gone = func(string) func(string) bool { return func(string) bool { return true } }
+	})
+	for i := range 2 {
+		r.take("t", func() { r.Write("a", fmt.Sprint(i)) })
+	}
+	r.restore(1)
+	r.Git("update-ref", "-d", "refs/turnback/panes/"+r.pane.ID)
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	wantNumbers(t, r.retain(), 1)
+	if c := r.take("t", func() { r.Write("a", "2") }); c.N <= 3 {
+		t.Errorf("checkpoint %d was there before", c.N)
+	}
 }
 
 func TestRetainGivesWayToOthers(t *testing.T) {
