@@ -42,14 +42,16 @@ func TestB85NoProgramOfTheRepositoryRuns(t *testing.T) {
 		r.Git("config", key, program)
 	}
 	for _, key := range []string{
-		"core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.editor", "core.pager", "core.askPass", "core.alternateRefsCommand", "core.hooksPath",
+		"core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.editor", "core.pager", "core.askPass", "core.alternateRefsCommand",
 		"credential.helper", "diff.external", "gpg.program", "sequence.editor", "interactive.diffFilter", "uploadpack.packObjectsHook", "pager.diff",
 	} {
 		r.Git("config", key, script)
 	}
 	r.Git("config", "commit.gpgSign", "true")
+	hooks := t.TempDir()
+	r.Git("config", "core.hooksPath", hooks)
 	for _, hook := range []string{"reference-transaction", "post-index-change", "post-checkout", "pre-commit", "post-commit", "pre-auto-gc"} {
-		path := r.Path(".git/hooks/" + hook)
+		path := filepath.Join(hooks, hook)
 		if err := os.WriteFile(path, []byte("#!/bin/sh\ntouch '"+canary+"'\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
