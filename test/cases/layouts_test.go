@@ -105,7 +105,7 @@ func TestB64FilesOutsideOfTheConeAreSaved(t *testing.T) {
 }
 
 func TestB65PartialCloneWithoutANetwork(t *testing.T) {
-	source := gittest.NewCommitted(t, map[string]string{"in/i": "1\n", "out/o": "1\n"})
+	source := gittest.NewCommitted(t, map[string]string{"in/i": "1\n", "out/o": "outside\n"})
 	source.Git("config", "uploadpack.allowFilter", "true")
 	clone := gittest.At(t, source.Home, filepath.Join(filepath.Dir(source.Root), "clone"))
 	if err := os.Mkdir(clone.Root, 0o755); err != nil {
@@ -117,6 +117,8 @@ func TestB65PartialCloneWithoutANetwork(t *testing.T) {
 	if err := os.Rename(source.Root, source.Root+"-away"); err != nil {
 		t.Fatal(err)
 	}
+	asked := filepath.Join(t.TempDir(), "asked")
+	clone.Git("config", "remote.origin.uploadpack", "touch '"+asked+"'; git-upload-pack")
 	r := in(t, clone)
 	begun := time.Now()
 	c := r.take(func() { r.Write("in/i", "2\n") })
@@ -130,6 +132,18 @@ func TestB65PartialCloneWithoutANetwork(t *testing.T) {
 	report, err := r.store.Verify(t.Context(), checkpoint.VerifyRequest{})
 	if err != nil || !report.OK() {
 		t.Errorf("what the clone left at its remote is a fault: %+v, %v", report, err)
+	}
+	// What was never fetched is needed now.
+	two := r.take(func() { r.Write("out/o", "2\n") })
+	if _, err := r.store.Diff(t.Context(), checkpoint.DiffRequest{Pane: r.pane.ID, N: two.N}); err == nil {
+		t.Error("a diff tells content that is not here")
+	}
+	if _, err := r.store.Restore(t.Context(), checkpoint.RestoreRequest{Pane: r.pane, N: c.N}); err == nil {
+		t.Error("content that is not here was restored")
+	}
+	r.wantFile("out/o", "2\n")
+	if _, err := os.Lstat(asked); err == nil {
+		t.Error("the remote was asked")
 	}
 }
 
