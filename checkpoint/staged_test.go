@@ -52,6 +52,8 @@ func TestB37RestoreStagedPutsTheIndexBackAndNothingElse(t *testing.T) {
 	r.Write("new", "other\n")
 	r.Write("intended", "i\n")
 	r.Git("add", "-N", "intended")
+	r.Write(":(glob)**", "a name, no pattern\n")
+	r.Git("--literal-pathspecs", "add", "-N", "--", ":(glob)**")
 	r.Write("assumed", "y\n")
 	r.Git("add", "assumed")
 	r.Git("update-index", "--assume-unchanged", "assumed")

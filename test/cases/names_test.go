@@ -2,7 +2,10 @@ package cases
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/turnback/turnback/checkpoint"
 )
 
 // oddNames are names that lists parted by lines, or quoted ones, get wrong.
@@ -50,6 +53,22 @@ func oddNamesComeBack(t *testing.T, quote string, tracked bool) {
 	r.restore(one.N)
 	r.restore(two.N)
 	same(t, "files of the second turn", now, r.Tree())
+}
+
+func TestB22APathOfADiffIsNoPattern(t *testing.T) {
+	names := []string{":(glob)**", ":!x", "*", "?", "[a]", "a"}
+	r := newRoom(t, map[string]string{"x": "1\n"})
+	c := r.take(func() {
+		for _, name := range names {
+			r.Write(name, "1\n")
+		}
+	})
+	for _, name := range names {
+		d, err := r.store.Diff(t.Context(), checkpoint.DiffRequest{Pane: r.pane.ID, N: c.N, Paths: []string{name}, Context: 3})
+		if err != nil || len(d.Files) != 1 || d.Files[0].Path != name || strings.Count(string(d.Patch), "\n@@ ") != 1 {
+			t.Errorf("%q: %v, %+v", name, err, d.Files)
+		}
+	}
 }
 
 func TestB25TwoFormsOfOneNameAreTwoFiles(t *testing.T) {
