@@ -76,7 +76,29 @@ func (d doctor) diagnose(ctx context.Context) []command.Finding {
 	if d.AgentChecks != nil {
 		all = append(all, d.AgentChecks()...)
 	}
-	return all
+	return append(all, d.checkConversations(ctx)...)
+}
+
+// checkConversations tells, of each agent, why a request went out uncollapsed
+// last.
+func (d doctor) checkConversations(ctx context.Context) []command.Finding {
+	var r api.ConversationListResult
+	if d.CallInto(ctx, command.DialOnly, "conversation-list", api.ConversationListParams{}, &r) != nil {
+		return nil // checkDaemon tells that there is none
+	}
+	var list []command.Finding
+	told := map[string]bool{}
+	for _, s := range r.Sessions {
+		if s.Reason == "" || told[s.Agent] {
+			continue
+		}
+		told[s.Agent] = true
+		list = append(list, command.Finding{
+			What: "conversations", Level: command.LevelNote, Hint: "turnback conversation show " + s.Session,
+			Text: fmt.Sprintf("a request of %s, session %s, went out as it came: %s", s.Agent, s.Session, s.Reason),
+		})
+	}
+	return list
 }
 
 func (d doctor) checkGit(ctx context.Context) command.Finding {

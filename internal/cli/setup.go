@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ type SetupDeps struct {
 // setupOptions are the flags of setup.
 type setupOptions struct {
 	command.Output
-	project, remove, dryRun, yes bool
+	project, remove, dryRun, yes, conversation bool
 }
 
 // setupResult is the result of setup.
@@ -51,6 +52,10 @@ type setupResult struct {
 	Command string `json:"command"` // the program that the hooks run
 	Backup  string `json:"backup"`  // the text from before; empty: there was no file, or nothing changed
 	Diff    string `json:"diff"`
+	// ServerPath is the file of the agent's MCP servers, where that is part of it;
+	// ServerBackup as Backup.
+	ServerPath   string `json:"server_path,omitempty"`
+	ServerBackup string `json:"server_backup,omitempty"`
 }
 
 // NewSetupCommand makes `turnback setup AGENT`.
@@ -72,6 +77,11 @@ For claude the file is ~/.claude/settings.json (in CLAUDE_CONFIG_DIR, if that is
 set), or with --project .claude/settings.json at the root of the work tree, which
 others who use the repository get too.
 
+--conversation also lets models mark and rewind their conversation: it registers
+turnback's MCP server in ~/.claude.json as claude mcp add does, and lets the
+agent call its two tools, checkpoint and rewind, without asking. --remove takes
+that out too.
+
 In a terminal the change is shown and you are asked; without a terminal, with
 --yes or with --json, it is made at once. A file that does not parse is not
 touched.
@@ -79,6 +89,7 @@ touched.
 Exit status: 0 done, or nothing to do; 1 the file cannot be used; 2 wrong usage.`,
 		Example: `  turnback setup claude
   turnback setup claude --dry-run     # show the change only
+  turnback setup claude --conversation
   turnback setup claude --remove --yes`,
 		Args:      command.ExactArgs("AGENT"),
 		ValidArgs: []string{claude.Name},
@@ -90,7 +101,8 @@ Exit status: 0 done, or nothing to do; 1 the file cannot be used; 2 wrong usage.
 		},
 	}
 	cmd.Flags().BoolVar(&o.project, "project", false, "use the settings of the work tree here, not your own")
-	cmd.Flags().BoolVar(&o.remove, "remove", false, "take the hooks out")
+	cmd.Flags().BoolVar(&o.conversation, "conversation", false, "offer checkpoint and rewind of the conversation too")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "take everything out")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change and make none")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	o.AddTo(cmd)
@@ -104,17 +116,21 @@ func unknownAgent(name string) error {
 
 // runSetup plans the change, shows it, asks, and makes it.
 func (d SetupDeps) runSetup(cmd *cobra.Command, o setupOptions) error {
+	if o.project && o.conversation {
+		return api.Errorf(api.CodeInvalidParams, "--conversation goes into your own settings, not into a project's").
+			WithHint(api.Hint{Param: "project", Detail: "leave --project out"})
+	}
 	s, err := d.claudeSetup(o)
 	if err != nil {
 		return err
 	}
 	asks := d.Streams.InTerminal && d.Streams.OutTerminal && !o.yes && !o.JSON && !o.dryRun
 	for attempt := 1; ; attempt++ {
-		plan, r, err := planSetup(s, o)
+		change, r, err := s.plan(o)
 		if err != nil {
-			return setupError(err, s.File.Path)
+			return setupError(err, s.fault(err))
 		}
-		if !plan.Changed() || o.dryRun {
+		if !r.Changed || o.dryRun {
 			return d.showSetup(o, r)
 		}
 		if asks {
@@ -123,48 +139,101 @@ func (d SetupDeps) runSetup(cmd *cobra.Command, o setupOptions) error {
 				return err
 			}
 		}
-		switch err = applySetup(s, plan, o); {
+		switch err = s.apply(change, o); {
 		case err == nil:
 			return d.showSetup(o, r)
 		case !errors.Is(err, settingsfile.ErrChanged) || asks || attempt == setupAttempts:
-			return setupError(err, s.File.Path)
+			return setupError(err, s.fault(err))
 		}
 	}
 }
 
-func planSetup(s claude.Setup, o setupOptions) (settingsfile.Plan, setupResult, error) {
-	r := setupResult{Agent: claude.Name, Action: "install", Path: s.File.Path, DryRun: o.dryRun, Command: s.Command}
-	plan, err := settingsfile.Plan{}, error(nil)
+// claudeFiles are the files that setup changes.
+type claudeFiles struct {
+	hooks  claude.Setup
+	server *claude.ServerSetup // nil: it is not about the server
+}
+
+// fault is the file that an error is about.
+func (s claudeFiles) fault(err error) string {
+	if s.server != nil && strings.HasPrefix(err.Error(), s.server.File.Path+" ") {
+		return s.server.File.Path
+	}
+	return s.hooks.File.Path
+}
+
+// change is what is to be done to them.
+type change struct{ hooks, server settingsfile.Plan }
+
+func (s claudeFiles) plan(o setupOptions) (change, setupResult, error) {
+	r := setupResult{Agent: claude.Name, Action: "install", Path: s.hooks.File.Path, DryRun: o.dryRun, Command: s.hooks.Command}
+	var c change
+	hooks, server := s.hooks.PlanInstall, claude.ServerSetup.PlanInstall
 	if o.remove {
 		r.Action = "remove"
-		plan, err = s.PlanRemove()
-	} else {
-		plan, err = s.PlanInstall()
+		hooks, server = s.hooks.PlanRemove, claude.ServerSetup.PlanRemove
 	}
-	if err != nil {
-		return plan, r, err
+	var err error
+	if c.hooks, err = hooks(); err != nil {
+		return c, r, err
 	}
-	if r.Changed = plan.Changed(); r.Changed {
-		oldName, newName := plan.Target, plan.Target
-		if !plan.Existed {
-			oldName = os.DevNull
-		} else if !o.dryRun {
-			r.Backup = s.File.Backup()
-		}
-		after := string(plan.New)
-		if plan.Delete {
-			newName, after = os.DevNull, ""
-		}
-		r.Diff = textdiff.Unified(oldName, newName, string(plan.Old), after)
+	r.Backup, r.Diff = planned(c.hooks, o)
+	r.Changed = c.hooks.Changed()
+	if s.server == nil {
+		return c, r, nil
 	}
-	return plan, r, nil
+	if c.server, err = server(*s.server); err != nil {
+		return c, r, err
+	}
+	backup, diff := planned(c.server, o)
+	if r.ServerPath = s.server.File.Path; !o.conversation && !c.server.Changed() {
+		r.ServerPath = "" // there is nothing in it, and nobody asked for it
+	}
+	r.ServerBackup, r.Diff, r.Changed = backup, r.Diff+diff, r.Changed || c.server.Changed()
+	return c, r, nil
 }
 
-func applySetup(s claude.Setup, plan settingsfile.Plan, o setupOptions) error {
-	if o.remove {
-		return s.ApplyRemove(plan)
+// planned tells where the text from before will be, and the difference.
+func planned(plan settingsfile.Plan, o setupOptions) (backup, diff string) {
+	if !plan.Changed() {
+		return "", ""
 	}
-	return s.ApplyInstall(plan)
+	oldName, newName := plan.Target, plan.Target
+	if !plan.Existed {
+		oldName = os.DevNull
+	} else if !o.dryRun {
+		backup = plan.Backup()
+	}
+	after := string(plan.New)
+	if plan.Delete {
+		newName, after = os.DevNull, ""
+	}
+	return backup, textdiff.Unified(oldName, newName, string(plan.Old), after)
+}
+
+// apply makes the change: hooks are there before the tools that need them, and
+// as long.
+func (s claudeFiles) apply(c change, o setupOptions) error {
+	hooks, server := s.hooks.ApplyInstall, claude.ServerSetup.ApplyInstall
+	if o.remove {
+		hooks, server = s.hooks.ApplyRemove, claude.ServerSetup.ApplyRemove
+	}
+	var steps []func() error
+	if c.hooks.Changed() {
+		steps = append(steps, func() error { return hooks(c.hooks) })
+	}
+	if s.server != nil && c.server.Changed() {
+		steps = append(steps, func() error { return server(*s.server, c.server) })
+	}
+	if o.remove {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setupError gives an error about the settings its hint.
@@ -208,32 +277,49 @@ func (d SetupDeps) showSetup(o setupOptions, r setupResult) error {
 		text = "Installed the hooks in " + path + ".\n" +
 			"Claude Code uses them from its next turn on. To see whether they run: turnback doctor\n"
 	}
-	if r.Backup != "" {
-		text += "The text from before is in " + screen.Line(r.Backup) + "\n"
+	if r.ServerPath != "" && r.Changed && !r.DryRun {
+		verb := "Registered the MCP server in "
+		if r.Action == "remove" {
+			verb = "Took the MCP server out of "
+		}
+		text += verb + screen.Line(r.ServerPath) + ".\n"
+	}
+	for _, backup := range []string{r.Backup, r.ServerBackup} {
+		if backup != "" {
+			text += "The text from before is in " + screen.Line(backup) + "\n"
+		}
 	}
 	_, err := io.WriteString(d.Streams.Out, text)
 	return err
 }
 
-// claudeSetup finds the settings file and the path to install.
-func (d SetupDeps) claudeSetup(o setupOptions) (claude.Setup, error) {
+// claudeSetup finds the files and the path to install.
+func (d SetupDeps) claudeSetup(o setupOptions) (claudeFiles, error) {
 	if d.StateDir == "" {
-		return claude.Setup{}, api.Errorf(api.CodeInternal, "there is no place for state").
+		return claudeFiles{}, api.Errorf(api.CodeInternal, "there is no place for state").
 			WithHint(api.Hint{Detail: "set HOME or XDG_STATE_HOME"})
 	}
 	command, err := d.command()
 	if err != nil {
-		return claude.Setup{}, err
+		return claudeFiles{}, err
 	}
 	if !o.remove && !o.dryRun && isTemporaryBuild(command) {
-		return claude.Setup{}, api.Errorf(api.CodeInternal, "this program is a temporary build, which hooks could not find again").
+		return claudeFiles{}, api.Errorf(api.CodeInternal, "this program is a temporary build, which hooks could not find again").
 			WithHint(api.Hint{Command: "go install ./cmd/turnback", Detail: "then run setup with the installed program"})
 	}
 	file := settingsfile.File{Agent: claude.Name, StateDir: d.StateDir}
 	if file.Path, file.Mode, err = d.settings(o.project); err != nil {
-		return claude.Setup{}, err
+		return claudeFiles{}, err
 	}
-	return claude.Setup{File: file, Command: command}, nil
+	files := claudeFiles{hooks: claude.Setup{File: file, Command: command, Conversation: o.conversation}}
+	if o.conversation || o.remove && !o.project {
+		server := claude.ServerSetup{File: file, Command: command}
+		if server.File.Path, err = claude.Servers(d.Getenv); err != nil {
+			return claudeFiles{}, err
+		}
+		files.server = &server
+	}
+	return files, nil
 }
 
 // settings is the settings file, and the mode that a new one gets.
@@ -316,6 +402,9 @@ func (d SetupDeps) ClaudeFindings() []command.Finding {
 	}
 	if root, _, err := d.root(); err == nil {
 		c.Settings = append(c.Settings, claude.ProjectSettings(root), claude.LocalSettings(root))
+	}
+	if path, err := claude.Servers(d.Getenv); err == nil {
+		c.Servers = path
 	}
 	c.LastSeen, c.Seen = hookstate.Dir(d.StateDir).LastSeen(claude.Name)
 	for _, f := range c.Findings() {

@@ -32,6 +32,7 @@ type Check struct {
 	LastSeen time.Time
 	Seen     bool // a hook was seen to run, at LastSeen
 	Now      time.Time
+	Servers  string // path of the agent's file of MCP servers; empty: not looked at
 }
 
 const setupHint = "turnback setup claude"
@@ -63,6 +64,7 @@ func (c Check) Findings() []Finding {
 			list = append(list, c.checkHooks(path, hooks)...)
 		}
 	}
+	list = append(list, c.checkServer(len(installed) > 0)...)
 	switch len(installed) {
 	case 0:
 		return append(list, Finding{note, "no hooks are installed", setupHint})
@@ -98,6 +100,33 @@ func (c Check) checkHooks(path string, hooks []OwnHook) []Finding {
 		list = append(list, Finding{ok, "installed in " + path, ""})
 	}
 	return list
+}
+
+// checkServer looks at the tools of conversations: where they are registered they
+// need hooks, and a program that runs.
+func (c Check) checkServer(hooks bool) []Finding {
+	const hint = setupHint + " --conversation"
+	text, err := os.ReadFile(c.Servers)
+	if c.Servers == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []Finding{{problem, "cannot read " + c.Servers + ": " + err.Error(), ""}}
+	}
+	command, has, err := Server(text, c.Command)
+	switch {
+	case err != nil:
+		return []Finding{{problem, fmt.Sprintf("%s %v", c.Servers, err), "put the file in order"}}
+	case !has:
+		return nil
+	case runnable(command) != nil:
+		return []Finding{{problem, fmt.Sprintf("the MCP server in %s is %s, but %v", c.Servers, command, runnable(command)), hint}}
+	case !hooks:
+		return []Finding{{problem, "checkpoint and rewind are offered, but without hooks no call of them belongs to a session", hint}}
+	case !sameFile(command, c.Command):
+		return []Finding{{warning, fmt.Sprintf("the MCP server in %s is %s, which is another program than this one", c.Servers, command), hint}}
+	}
+	return []Finding{{ok, "checkpoint and rewind are offered by the MCP server in " + c.Servers, ""}}
 }
 
 // checkTwice looks for programs that differ between files: the agent runs the

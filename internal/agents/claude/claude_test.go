@@ -91,10 +91,10 @@ func TestParse(t *testing.T) {
 		"pre-edit-subagent": report(api.ReportToolStart, func(r *api.AgentReport) {
 			r.Subagent, r.ToolWrites, r.Paths = true, true, []string{tree + "/a b.txt"}
 		}),
-		"pre-notebook":                report(api.ReportToolStart, writing(tree+"/n.ipynb")),
-		"pre-read":                    report(api.ReportToolStart, nil),
-		"pre-agent":                   report(api.ReportToolStart, nil),
-		"pre-question":                report(api.ReportToolStart, nil),
+		"pre-notebook": report(api.ReportToolStart, writing(tree+"/n.ipynb")),
+		"pre-read":     report(api.ReportToolStart, nil),
+		"pre-agent":    report(api.ReportToolStart, nil),
+		"pre-question": report(api.ReportToolStart, nil),
 		"pre-mcp": report(api.ReportToolStart, func(r *api.AgentReport) {
 			r.ConversationTool, r.ToolUseID = "checkpoint", "toolu_8"
 		}),

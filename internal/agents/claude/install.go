@@ -40,6 +40,8 @@ func LocalSettings(root string) string {
 type Setup struct {
 	File    settingsfile.File
 	Command string // turnback's program, absolute
+	// Conversation installs what conversation checkpoints need besides.
+	Conversation bool
 }
 
 // PlanInstall says what Install would make of the file. An ErrSettings says that
@@ -49,7 +51,11 @@ func (s Setup) PlanInstall() (settingsfile.Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	p.New, err = Install(p.Old, s.Command)
+	install := Install
+	if s.Conversation {
+		install = InstallConversation
+	}
+	p.New, err = install(p.Old, s.Command)
 	return p, s.explain(err)
 }
 
@@ -72,12 +78,15 @@ func (s Setup) PlanRemove() (settingsfile.Plan, error) {
 		return p, err
 	}
 	hooks, err := Hooks(p.Old, s.Command)
-	if err != nil || len(hooks) == 0 {
+	if err != nil || len(hooks) == 0 && !Allows(p.Old) {
 		return p, s.explain(err)
 	}
 	origin, known := s.File.Origin()
-	if known {
-		if again, err := Install(origin.Text, hooks[0].Command); err == nil && bytes.Equal(again, p.Old) {
+	for _, install := range []func([]byte, string) ([]byte, error){Install, InstallConversation} {
+		if !known || len(hooks) == 0 {
+			break
+		}
+		if again, err := install(origin.Text, hooks[0].Command); err == nil && bytes.Equal(again, p.Old) {
 			p.New, p.Delete = origin.Text, !origin.Existed
 			return p, nil
 		}

@@ -75,8 +75,8 @@ func Install(text []byte, command string) ([]byte, error) {
 	return e.result(), nil
 }
 
-// Remove returns the settings text without turnback's hooks, and without the
-// groups, events and the list of hooks that are empty without them. command
+// Remove returns the settings text without turnback's hooks and the leave to use
+// its tools, and without the groups, events and the list of hooks that are empty without them. command
 // is the program that runs now; entries of a program that is called turnback
 // count as well.
 func Remove(text []byte, command string) ([]byte, error) {
@@ -86,6 +86,11 @@ func Remove(text []byte, command string) ([]byte, error) {
 	}
 	for _, event := range e.hookEvents() {
 		for e.removeFrom(event) {
+		}
+	}
+	for _, tool := range allowed() {
+		if err := e.forbid(tool); err != nil {
+			return nil, err
 		}
 	}
 	return e.result(), nil
@@ -126,6 +131,18 @@ type settings struct {
 }
 
 func openSettings(text []byte, command string) (*settings, error) {
+	s, err := openText(text, command)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	return s, nil
+}
+
+// openText reads a text that is JSON, whatever it holds.
+func openText(text []byte, command string) (*settings, error) {
 	mark := []byte("\xEF\xBB\xBF")
 	s := &settings{text: text, command: command}
 	if bytes.HasPrefix(text, mark) {
@@ -136,9 +153,6 @@ func openSettings(text []byte, command string) (*settings, error) {
 		return nil, fmt.Errorf("%w: %w", ErrSettings, err)
 	}
 	s.root = root
-	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSettings, err)
-	}
 	s.style = jsontext.StyleOf(s.text, root)
 	return s, nil
 }
