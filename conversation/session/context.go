@@ -90,8 +90,8 @@ func report(list []placed, r *Rewind) {
 // repair makes a list of messages one that providers take: behind each message
 // with calls stand their results, in the order of the calls and none twice; a
 // result that is missing says that the call was interrupted, and one without a
-// call goes. Messages and texts with nothing in them go, too. What needs no repair
-// is as it was.
+// call goes. Messages and texts with nothing in them go, too. Texts beside results
+// become messages of the host behind them. What needs no repair is as it was.
 func repair(messages []Message) []Message {
 	r := repairer{slots: map[string][]*slot{}}
 	for _, m := range messages {
@@ -101,7 +101,7 @@ func repair(messages []Message) []Message {
 		case RoleTool:
 			r.tool(m)
 		default:
-			r.add(withoutEmpty(m))
+			r.add(fitting(m))
 		}
 	}
 	out := make([]Message, 0, len(r.out))
@@ -130,7 +130,7 @@ func (r *repairer) add(m Message) *Message {
 }
 
 func (r *repairer) assistant(m Message) {
-	m = withoutEmpty(m)
+	m = fitting(m)
 	if !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Kind != KindOpaque }) {
 		return // reasoning that led to nothing
 	}
@@ -161,10 +161,10 @@ func (r *repairer) assistant(m Message) {
 	}
 }
 
-// tool puts results in their places; what stands beside them stays here.
+// tool puts results in their places; what stood beside them is the host's and
+// stays here.
 func (r *repairer) tool(m Message) {
-	rest := m
-	rest.Parts = nil
+	rest := Message{Role: RoleUser, Origin: FromHost}
 	for _, p := range m.Parts {
 		if p.Kind != KindResult {
 			rest.Parts = append(rest.Parts, p)
@@ -175,7 +175,7 @@ func (r *repairer) tool(m Message) {
 			r.slots[p.CallID] = free[1:]
 		}
 	}
-	r.add(withoutEmpty(rest))
+	r.add(fitting(rest))
 }
 
 func isObject(arguments string) bool {
@@ -183,11 +183,15 @@ func isObject(arguments string) bool {
 	return json.Unmarshal([]byte(arguments), &object) == nil && object != nil
 }
 
-// withoutEmpty leaves out texts that providers refuse because nothing is in them.
-func withoutEmpty(m Message) Message {
-	isEmpty := func(p Part) bool { return p.Kind == KindText && strings.TrimSpace(p.Text) == "" }
-	if slices.ContainsFunc(m.Parts, isEmpty) {
-		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isEmpty)
+// fitting leaves out what providers refuse: texts with nothing in them, and calls
+// and results in messages of others.
+func fitting(m Message) Message {
+	misfit := func(p Part) bool {
+		return p.Kind == KindText && strings.TrimSpace(p.Text) == "" ||
+			p.Kind == KindResult || p.Kind == KindCall && m.Role != RoleAssistant
+	}
+	if slices.ContainsFunc(m.Parts, misfit) {
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), misfit)
 	}
 	return m
 }

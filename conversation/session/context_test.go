@@ -77,6 +77,9 @@ func TestWhatStaysFromASpan(t *testing.T) {
 		{Kind: session.KindImage, MediaType: "image/png", Data: "aGVsbG8="},
 		{Kind: session.KindDocument, MediaType: "application/pdf", Name: "x.pdf", Data: "aGVsbG8="},
 	}})
+	h.says("Not said before a text of the person's.")
+	h.add(session.HostMessage(session.RoleUser, "a note of the host"))
+	h.user("<task-notification>task 2 is done</task-notification>")
 	h.says("Third look.")
 	h.step("Now I know.", h.rewind("r"))
 	h.wantContext(begun +
@@ -86,6 +89,28 @@ user(host): "Instructions of sub/CLAUDE.md: use tabs."
 system(host): "a system note"
 user: "<task-notification>task 1 is done</task-notification>"
 user: "see" image document
+user(host): "a note of the host"
+user: "<task-notification>task 2 is done</task-notification>"
+`)
+	h.same()
+}
+
+// The host may come to take a rewind late: what has come behind it stays.
+func TestWhatCameBehindTheRewindStays(t *testing.T) {
+	h := newHarness(t)
+	h.open("g")
+	h.step("", h.read("a"))
+	call := h.rewind("r")
+	h.asks("", call)
+	h.add(session.Results(h.result(call), session.Text("A note beside it.")))
+	h.reopen()
+	h.user("go on")
+	h.step("I say.", h.read("b"))
+	h.wantContext(begun + "tool: ->call1 " + framed("g", "r", "") + `
+user(host): "A note beside it."
+user: "go on"
+assistant: "I say." call4=read
+tool: ->call4 "read of call4"
 `)
 	h.same()
 }

@@ -145,12 +145,15 @@ func (j *journal) append(lines []byte) error {
 		j.size += int64(len(lines))
 		return nil
 	}
-	// Half a line must not stand before the next one.
-	if cut := j.file.Truncate(j.size); cut != nil {
-		j.err = errors.Join(err, cut)
+	if back := j.restore(); back != nil {
+		j.err = errors.Join(err, back)
 	}
 	return err
 }
+
+// restore takes back what an append has written before it failed: half a line
+// must not stand before the next one.
+func (j *journal) restore() error { return j.file.Truncate(j.size) }
 
 // mend makes the file end with its last whole line. What is torn off goes to a
 // file beside it.

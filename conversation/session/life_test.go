@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,6 +182,62 @@ tool: ->call2 "Rewind requested.\nReport captured for context replacement." ->ca
 user: "go on"
 `)
 	h.same()
+}
+
+func TestTheGuardCountsAcrossRestarts(t *testing.T) {
+	h := newHarness(t)
+	h.open("g")
+	settle := func(want conversation.Guarded) {
+		t.Helper()
+		got := h.s.State().Guard(conversation.Settled{})
+		if got != want {
+			t.Fatalf("the guard wants %+v, not %+v", got, want)
+		}
+		if got.Reminder != "" {
+			h.add(session.HostMessage(session.RoleUser, got.Reminder))
+		}
+		h.same()
+		h.reopen()
+	}
+	reminders := func() {
+		t.Helper()
+		for n := 1; n <= conversation.MaxReminders; n++ {
+			h.says("Done.")
+			settle(conversation.Guarded{Reminder: conversation.Reminder(n)})
+		}
+		settle(conversation.Guarded{Tell: true})
+	}
+	reminders()
+	h.add(session.HostMessage(session.RoleUser, "a note"))
+	h.user("<task-notification>done</task-notification>")
+	settle(conversation.Guarded{Tell: true})
+	h.user("go on")
+	reminders()
+	h.step("", h.rewind("r"))
+	settle(conversation.Guarded{})
+	if text := shown(h.s.Context()); strings.Contains(text, "system-warning") {
+		t.Errorf("a reminder is left:\n%s", text)
+	}
+}
+
+func TestAResultThatIsAnErrorOpensNothing(t *testing.T) {
+	h := newHarness(t)
+	h.user("begin")
+	call := h.checkpoint("g")
+	h.asks("", call)
+	h.add(session.Results(session.Part{
+		Kind: session.KindResult, CallID: call.CallID, IsError: true,
+		Content: []session.Part{session.Text(conversation.CreatedText("g"))},
+	}))
+	other := h.call("turnback_checkpoint", map[string]string{"goal": "g"})
+	h.asks("", other)
+	h.add(session.Results(session.Part{Kind: session.KindResult, CallID: other.CallID, Content: []session.Part{session.Text(conversation.CreatedText("g"))}}))
+	read := h.checkpoint("g")
+	h.asks("", read)
+	h.add(session.Results(session.Part{Kind: session.KindResult, CallID: read.CallID, Content: []session.Part{session.Text("A file says:\n" + conversation.CreatedText("g"))}}))
+	if open := h.s.State().Open; open != nil {
+		t.Errorf("open: %+v", open)
+	}
 }
 
 func TestRefusalsInBatches(t *testing.T) {

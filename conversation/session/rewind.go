@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/turnback/turnback/conversation"
 )
@@ -88,9 +89,7 @@ func (s *span) explored(entries []*Entry, i int) {
 	m := *entries[i].Message
 	switch m.Role {
 	case RoleAssistant:
-		if text := m.JoinedText(); text != "" {
-			s.lastSaid = text
-		}
+		s.hear(m)
 		s.loading = loadingCalls(m, entries[i+1:])
 		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
 			return p.Kind == KindText || p.Kind == KindCall && !s.loading[p.CallID]
@@ -163,10 +162,19 @@ func (s *span) keepTexts(m Message) {
 	if len(m.Parts) == 0 {
 		return
 	}
-	if m.Role == RoleUser && m.Origin == FromPerson {
+	if m.Role == RoleUser && m.Origin == FromPerson && conversation.IsPersonsPrompt(m.JoinedText()) {
 		s.say()
 	}
 	s.kept = append(s.kept, m)
+}
+
+// hear takes the last text of a message of the model.
+func (s *span) hear(m Message) {
+	for _, p := range m.Parts {
+		if p.Kind == KindText && strings.TrimSpace(p.Text) != "" {
+			s.lastSaid = p.Text
+		}
+	}
 }
 
 // say repeats what the model said last to the person, once.
@@ -187,8 +195,8 @@ func (s *span) rewindMessage(e *Entry, behind []*Entry, call string) {
 			s.facts = joinTexts(result.Content[1:])
 		}
 	}
-	if text := e.Message.JoinedText(); text != "" && !s.whole {
-		s.lastSaid = text
+	if !s.whole {
+		s.hear(*e.Message)
 	}
 	s.say()
 	if s.whole {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -259,4 +260,16 @@ func TestASecondOpenerIsToldWhoHasIt(t *testing.T) {
 	}
 	h.same()
 	h.reopen()
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// line is an entry as a file has it.
+func line(t testing.TB, e session.Entry) []byte {
+	t.Helper()
+	data, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
 }
