@@ -4,6 +4,7 @@ package checkpoint_test
 
 import (
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -111,24 +112,24 @@ func (r *room) restoreOver(n int) {
 
 func TestOverwriteDoesNotGoPastWhatCannotBeKept(t *testing.T) {
 	for name, stand := range map[string]func(r *room){
-		"nested repository": func(r *room) {
+		"a repository of its own": func(r *room) {
 			r.Mkdir("file")
 			r.Git("init", "-q", r.Path("file"))
 			r.Write("file/x", "x\n")
 		},
-		"pipe": func(r *room) {
+		"no regular file": func(r *room) {
 			if err := syscall.Mkfifo(r.Path("file"), 0o644); err != nil {
 				r.t.Fatal(err)
 			}
 		},
 	} {
 		for _, rule := range []string{"/file\n", ""} {
-			t.Run(name+", rules "+rule, func(t *testing.T) { testNotKept(t, stand, rule) })
+			t.Run(name+", rules "+rule, func(t *testing.T) { testNotKept(t, stand, name, rule) })
 		}
 	}
 }
 
-func testNotKept(t *testing.T, stand func(r *room), rule string) {
+func testNotKept(t *testing.T, stand func(r *room), name, rule string) {
 	r := newRoom(t, map[string]string{"a": "1\n"})
 	r.take("one", func() { r.Write("file", "old\n") })
 	r.Remove("file")
@@ -139,6 +140,9 @@ func testNotKept(t *testing.T, stand func(r *room), rule string) {
 	req.Overwrite = true
 	_, err := r.store.Restore(t.Context(), req)
 	e := wantCode(t, err, checkpoint.WouldOverwrite)
+	if !strings.Contains(e.Detail, name) {
+		t.Errorf("the refusal does not say what stands there: %s", e.Detail)
+	}
 	if len(e.Flags) > 0 {
 		t.Errorf("the refusal names a way past it: %v", e.Flags)
 	}

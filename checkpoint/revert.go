@@ -67,6 +67,7 @@ const actionRevert = "revert"
 type reverting struct {
 	turn    Checkpoint
 	base    string       // the tree that the changes were made to
+	bytes   plan.Bytes   // of it
 	changes []git.Change // from turn to base
 	period  company.Period
 	since   string // what the period began with, for people
@@ -90,6 +91,9 @@ func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (r
 	if len(rev.changes) == 0 {
 		return rev, &Error{Code: NothingToUndo, Message: fmt.Sprintf("there is nothing to revert: checkpoint %d changed nothing against %s", c.N, d.Against), Command: "checkpoint list"}
 	}
+	if rev.bytes, err = s.baseBytes(ctx, h, c); err != nil {
+		return rev, err
+	}
 	if c.Base != nil {
 		rev.period, rev.since = company.During(c), fmt.Sprintf("turn %d began", c.Turn)
 		rev.leftOut, err = s.leftOutAround(ctx, h, c)
@@ -102,6 +106,24 @@ func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (r
 	rev.period, rev.since = company.Until(c, rev.base, from), d.Against
 	rev.leftOut, err = s.LeftOutAll(ctx, c)
 	return rev, err
+}
+
+// baseBytes is what is known of the bytes on disk of what baseTree gives for c.
+func (s *Store) baseBytes(ctx context.Context, h *record.Held, c Checkpoint) (plan.Bytes, error) {
+	var b plan.Bytes
+	if before := h.Before(c.N); c.Base != nil {
+		b = bytesOf(c.Base.Disk)
+	} else if before != nil && before.Damaged == "" {
+		b = bytesOf(before.Disk)
+	}
+	if b.Tree == "" {
+		return b, nil
+	}
+	missing, err := s.repo.Missing(ctx, []string{b.Tree})
+	if len(missing) > 0 {
+		b = plan.Bytes{}
+	}
+	return b, err
 }
 
 // mergedTarget is the work tree in l without what rev takes back. o knows whose
@@ -130,5 +152,7 @@ func (s *Store) mergedTarget(ctx context.Context, l *looked, rev reverting, o *c
 			Command: fmt.Sprintf("checkpoint diff %d", rev.turn.N),
 		}
 	}
-	return plan.Target{Tree: merged.Tree, Name: "the work tree without " + name, Head: l.head.Commit, LeftOut: rev.leftOut}, nil
+	return company.Part(plan.Target{
+		Bytes: rev.bytes, BytesOf: rev.base, Name: "the work tree without " + name, Head: l.head.Commit, LeftOut: rev.leftOut,
+	}, merged), nil
 }

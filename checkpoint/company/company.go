@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/turnback/turnback/checkpoint/fail"
@@ -130,9 +129,12 @@ func (o *Company) Wanted(ctx context.Context, changes []git.Change) (func(path s
 // they are.
 func Part(to plan.Target, merged merge.Result) plan.Target {
 	to.Rules, to.Tree = cmp.Or(to.Rules, to.Tree), merged.Tree
-	to.Own = map[string]bool{}
-	for _, path := range append(slices.Clone(merged.Taken), merged.Merged...) {
+	to.Own, to.Merged = map[string]bool{}, map[string]bool{}
+	for _, path := range merged.Taken {
 		to.Own[path] = true
+	}
+	for _, path := range merged.Merged {
+		to.Own[path], to.Merged[path] = true, true
 	}
 	return to
 }

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,6 +120,7 @@ func (s *Planner) setForms(ctx context.Context, l From, to Target, ops []restore
 		}
 	}
 	var guess []string
+	var merged []*restore.Op
 	for i := range ops {
 		old, want := &ops[i].Old, &ops[i].New
 		if known := to.Bytes.Known && (meant == nil || meant(ops[i].Path, want.ID)); known || !isFile(want.Mode) {
@@ -127,22 +130,45 @@ func (s *Planner) setForms(ctx context.Context, l From, to Target, ops []restore
 			want.Raw, want.CRLF, want.Filtered = old.Raw, old.CRLF, old.Filtered
 			continue
 		}
+		if to.Merged[ops[i].Path] && isFile(old.Mode) {
+			merged = append(merged, &ops[i])
+			continue
+		}
 		guess = append(guess, ops[i].Path)
 	}
-	return s.guessFiltered(ctx, ops, guess)
+	return errors.Join(s.guessFiltered(ctx, ops, guess), s.formMerged(ctx, merged))
+}
+
+// formMerged says in which form merged texts are written.
+func (s *Planner) formMerged(ctx context.Context, ops []*restore.Op) (err error) {
+	if len(ops) == 0 {
+		return nil
+	}
+	objects, err := s.Repo.ReadObjects(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	for _, op := range ops {
+		if err := s.likeOnDisk(ctx, objects, op); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // meant tells of which files the target's Bytes speak: of those that are as in the
 // tree that they belong to, and not merged with others; nil: of all.
 func (s *Planner) meant(ctx context.Context, to Target, ops []restore.Op) (func(path, id string) bool, error) {
-	if to.Bytes.Tree == "" || to.Rules == "" || to.Rules == to.Tree {
+	of := cmp.Or(to.BytesOf, to.Rules)
+	if to.Bytes.Tree == "" && len(to.Merged) == 0 || of == "" || of == to.Tree {
 		return nil, nil
 	}
 	paths := make([]string, len(ops))
 	for i, op := range ops {
 		paths[i] = op.Path
 	}
-	then, err := s.Repo.LookUp(ctx, to.Rules, paths)
+	then, err := s.Repo.LookUp(ctx, of, paths)
 	return func(path, id string) bool { return then[path].ID == id }, err
 }
 

@@ -46,6 +46,10 @@ type Target struct {
 	// Own are the files of whom Disk is to be restored, where Tree is the work tree's
 	// but for some files; nil: all. With it, folders are none of the target's.
 	Own map[string]bool
+	// Merged are the files of Own whose text is of both sides.
+	Merged map[string]bool
+	// BytesOf is the tree that Bytes belong to; empty: Rules.
+	BytesOf string
 
 	Overwritten string        // a tree of files that git ignored, to be brought back; empty: none
 	Made        []beside.Made // what was made since where nothing was
@@ -445,13 +449,41 @@ func (s *Planner) checkWay(l From, to Target, p *Plan) error {
 	slices.Sort(blocked)
 	switch {
 	case len(blocked) > 0:
-		return wouldOverwrite(blocked, "these are unreadable, behind a filter that fails or may not run (see turnback trust --show), nested repositories or no regular files, so no checkpoint holds them; move them out of the way, then restore again")
+		return wouldOverwrite(blocked, "no checkpoint holds what stands there ("+p.named(blocked)+"); move it out of the way, then restore again")
 	case len(ignored) > 0:
 		e := wouldOverwrite(ignored, "no checkpoint holds these (git ignores them, or the restore leaves them alone); move them out of the way, or add --overwrite to have the safety checkpoint hold them")
 		e.Flags = []string{"--overwrite"}
 		return e
 	}
 	return nil
+}
+
+// named tells what the things are that no checkpoint holds.
+func (p *Plan) named(blocked []string) string {
+	words := map[string]string{
+		snapshot.Unreadable: "unreadable", snapshot.Filter: "behind a filter that fails or may not run (see turnback trust --show)",
+		snapshot.NestedRepo: "a repository of its own", snapshot.Submodule: "a submodule", snapshot.NotRegular: "no regular file",
+		snapshot.BadName: "of a name that is not allowed", snapshot.NotStorable: "in a form that git cannot store",
+	}
+	var kinds []string
+	of := map[string][]string{}
+	for _, path := range blocked {
+		kind := cmp.Or(words[p.leftNow.At(path)], "no regular file that can be read")
+		if strings.Contains("/"+path, "/.git/") {
+			kind = words[snapshot.NestedRepo]
+		}
+		if len(of[kind]) == 0 {
+			kinds = append(kinds, kind)
+		}
+		of[kind] = append(of[kind], path)
+	}
+	if len(kinds) == 1 { // the paths are in the message
+		return kinds[0]
+	}
+	for i, kind := range kinds {
+		kinds[i] = fail.Quoted(of[kind]) + ": " + kind
+	}
+	return strings.Join(kinds, ", ")
 }
 
 func wouldOverwrite(paths []string, detail string) *fail.Error {
