@@ -76,23 +76,13 @@ func (s *Store) stand(ctx context.Context, pane string, restoring bool) (*looked
 func (s *Store) see(ctx context.Context, l *looked, include []string, progress func(done, total int64)) (err error) {
 	limits := s.limits()
 	l.made, err = s.maker.Make(ctx, snapshot.Request{
-		Head: l.head, Include: include, Passing: s.passing(), Reachable: l.reachable, Progress: progress,
+		Head: l.head, Include: include, Passing: restore.Temporary(s.journalPath()), Reachable: l.reachable, Progress: progress,
 		Limits: snapshot.Limits{MaxUntracked: limits.MaxUntracked, MaxNewUntracked: limits.MaxNewUntracked},
 	})
 	if err == nil && !s.rehearses {
 		l.lfs, err = s.pointers.KeepNew(ctx, l.made.LFSStorage, l.head.Tree, l.made.Tree)
 	}
 	return err
-}
-
-// passing are the temporary files of a restore that was killed. A journal that
-// cannot be read names none: then they are saved like any other file.
-func (s *Store) passing() map[string]bool {
-	j, err := restore.ReadJournal(s.journalPath())
-	if err != nil || j == nil {
-		return nil
-	}
-	return j.Temporary()
 }
 
 // reachable tells whether refs hold a tree and the tree of the bytes beside it.

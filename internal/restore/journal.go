@@ -143,6 +143,16 @@ func (j *Journal) Temporary() map[string]bool {
 	return paths
 }
 
+// Temporary gives those of the journal at path. One that is not there, or cannot be
+// read, names none: then they are files like any other.
+func Temporary(path string) map[string]bool {
+	j, err := ReadJournal(path)
+	if err != nil || j == nil {
+		return nil
+	}
+	return j.Temporary()
+}
+
 // RemoveJournal ends a run.
 func RemoveJournal(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
