@@ -27,9 +27,16 @@ func (s *Store) checker() *verify.Checker { return &verify.Checker{Repo: s.repo,
 
 // Verify looks at every checkpoint of the repository, of all its panes and work
 // trees: whether it can be had, and whether what is missing breaks git's own
-// commands. It takes no lock.
-func (s *Store) Verify(ctx context.Context, r VerifyRequest) (VerifyReport, error) {
-	report, err := s.checker().Verify(ctx, r)
+// commands. It takes no lock unless it mends.
+func (s *Store) Verify(ctx context.Context, r VerifyRequest) (report VerifyReport, err error) {
+	if r.Mend {
+		err = s.lockedAll(ctx, func() (err error) {
+			report, err = s.checker().Verify(ctx, r)
+			return err
+		})
+		return report, err
+	}
+	report, err = s.checker().Verify(ctx, r)
 	return report, fail.From(err)
 }
 

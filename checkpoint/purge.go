@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/checkpoint/kept"
 	"github.com/turnback/turnback/checkpoint/purge"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Purge(ctx context.Context, r PurgeRequest) (res PurgeResult, err
 	p := &purge.Purger{
 		Repo: s.repo, Dir: s.dir, Now: s.now, Write: s.writeContent, Update: s.updateRefs,
 		Read: func(ctx context.Context, c Checkpoint, commit string) (beside.Content, error) {
-			return s.readBeside(ctx, c.N, commit, c.Looked)
+			return kept.ReadAll(ctx, s.repo, c.N, commit, c.Looked)
 		},
 	}
 	err = s.lockedAll(ctx, func() error {

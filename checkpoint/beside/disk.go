@@ -88,6 +88,9 @@ func Sum(parts []Part) (sum [sha256.Size]byte) {
 	return sum
 }
 
+// NameIndexBlobs is the entry that holds the staged files.
+const NameIndexBlobs = "index-blobs"
+
 // The names of the entries.
 const (
 	nameModes       = "modes"
@@ -96,7 +99,6 @@ const (
 	nameExcludes    = "rules-excludes-file"
 	nameIgnoreCase  = "rules-ignore-case"
 	nameIndex       = "index"
-	nameIndexBlobs  = "index-blobs"
 	flagIntent      = "intent-to-add"
 	flagSkip        = "skip-worktree"
 	flagAssume      = "assume-unchanged"
@@ -109,7 +111,7 @@ const (
 func (d *Disk) parts() []Part {
 	parts := []Part{{Name: nameFolders, Data: []byte(encodeList(d.Folders))}, {Name: nameModes, Data: encodeModes(d.Modes)}}
 	if i := d.Index; i != nil {
-		parts = append(parts, Part{Name: nameIndex, Data: encodeIndex(i)}, Part{Name: nameIndexBlobs, Blobs: i.Blobs})
+		parts = append(parts, Part{Name: nameIndex, Data: encodeIndex(i)}, Part{Name: NameIndexBlobs, Blobs: i.Blobs})
 	}
 	if r := d.Rules; r != nil {
 		parts = append(parts, Part{Name: nameExclude, Data: r.Exclude}, Part{Name: nameExcludes, Data: r.Global})

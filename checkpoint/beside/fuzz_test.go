@@ -11,7 +11,7 @@ import (
 // comes back the same once it was written again.
 func FuzzDecode(f *testing.F) {
 	names := []string{nameLeftOut, nameUncertain, nameNamed, nameLFS, nameBytes, nameOverwritten}
-	names = append(names, nameModes, nameFolders, nameExclude, nameExcludes, nameIgnoreCase, nameIndex, nameIndexBlobs, "of a later version")
+	names = append(names, nameModes, nameFolders, nameExclude, nameExcludes, nameIgnoreCase, nameIndex, NameIndexBlobs, "of a later version")
 	for _, name := range names {
 		for _, data := range []string{"", "\x00", "too large\tbig.bin\x00", "0600 a\x000700 d\x00", "a", "100644 " + hash('a') + " 0\ta\x00", hash('a') + hash('b')[:24] + "\n"} {
 			f.Add(name, uint32(git.ModeFile), []byte(data))

@@ -76,6 +76,34 @@ func Read(ctx context.Context, repo *git.Repo, n int, commit string, looked []st
 	return c, nil
 }
 
+// ReadAll is Read for somebody who writes it again: with the ids of the staged files
+// that it holds.
+func ReadAll(ctx context.Context, repo *git.Repo, n int, commit string, looked []string) (beside.Content, error) {
+	c, err := Read(ctx, repo, n, commit, looked)
+	if err != nil || commit == "" || c.Index == nil || len(c.Index.Entries) == 0 {
+		return c, err
+	}
+	entries, err := repo.TreeTop(ctx, commit+"^{tree}")
+	if err != nil {
+		return c, fail.From(err)
+	}
+	for _, e := range entries {
+		if e.Path != beside.NameIndexBlobs {
+			continue
+		}
+		blobs, err := repo.TreeTop(ctx, e.ID)
+		if err != nil {
+			return c, fail.From(err)
+		}
+		index := *c.Index
+		for _, b := range blobs {
+			index.Blobs = append(index.Blobs, b.ID)
+		}
+		c.Index = &index
+	}
+	return c, nil
+}
+
 func readBlob(ctx context.Context, repo *git.Repo, id string) ([]byte, error) {
 	r, err := repo.ReadObjects(ctx)
 	if err != nil {

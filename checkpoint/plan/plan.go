@@ -210,8 +210,15 @@ func (s *Planner) isOther(file string, goes map[string]string) bool {
 
 // checkMeant refuses a path that is in neither tree: it is mistyped.
 func (s *Planner) checkMeant(ctx context.Context, l From, to Target, paths []string, changes []git.Change) error {
+	left := reasonsOf(to.LeftOut)
 	for _, p := range paths {
 		p = strings.TrimSuffix(p, "/")
+		if left.At(p) == record.ReasonLost {
+			return &fail.Error{
+				Code: fail.ContentMissing, Message: fmt.Sprintf("%s has lost %q: its content went from the repository, and the checkpoint was written anew without it", to.Name, p),
+				Detail: "another checkpoint may have it", Command: "checkpoint list",
+			}
+		}
 		if slices.ContainsFunc(changes, func(c git.Change) bool { return under(c.Path, p) }) {
 			continue
 		}

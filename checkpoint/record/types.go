@@ -27,6 +27,7 @@ const (
 	ReasonFilter      = "filter"
 	ReasonNotRegular  = "not a regular file"
 	ReasonNotStorable = "git cannot store it"
+	ReasonLost        = "lost" // its content went from the repository after it was saved
 )
 
 // Pane identifies the owner of checkpoints. Its checkpoints live below

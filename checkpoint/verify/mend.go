@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/salvage"
 	"github.com/turnback/turnback/internal/git"
 )
 
@@ -21,6 +23,8 @@ func (l *look) mend(ctx context.Context) {
 			continue
 		case mendDrop:
 			err = l.drop(ctx, f)
+		case mendKeep:
+			err = l.salvage(ctx, f)
 		case mendRemove:
 			err = os.RemoveAll(f.File)
 		case mendAside:
@@ -34,14 +38,35 @@ func (l *look) mend(ctx context.Context) {
 	}
 }
 
+// salvage keeps what is whole of a checkpoint. Where nothing can be read, it goes.
+func (l *look) salvage(ctx context.Context, f *Finding) error {
+	i := slices.IndexFunc(l.units, func(u unit) bool { return u.ref == f.Ref })
+	whole, err := salvage.Salvager{Repo: l.Repo, Now: l.Now, Bad: l.bad}.Write(ctx, *l.units[i].c)
+	if errors.Is(err, salvage.ErrNothing) {
+		f.Mend = mendDrop
+		return l.drop(ctx, f)
+	}
+	if err == nil {
+		err = l.noteOld(f)
+	}
+	if err != nil {
+		return err
+	}
+	return l.Repo.UpdateRefs(ctx, []git.RefChange{{Name: f.Ref, Old: l.names[f.Ref], New: whole.Commit}})
+}
+
 // drop deletes a ref and writes down what it held: as long as no gc has taken
 // it, what is left can be had by its id.
 func (l *look) drop(ctx context.Context, f *Finding) error {
-	id := l.names[f.Ref]
-	if err := l.writeDown(fmt.Sprintf("%s %s %s\n", l.Now().UTC().Format("2006-01-02T15:04:05Z"), id, f.Ref)); err != nil {
+	if err := l.noteOld(f); err != nil {
 		return err
 	}
-	return l.Repo.UpdateRefs(ctx, []git.RefChange{{Name: f.Ref, Old: id}})
+	return l.Repo.UpdateRefs(ctx, []git.RefChange{{Name: f.Ref, Old: l.names[f.Ref]}})
+}
+
+// noteOld writes down what a ref holds.
+func (l *look) noteOld(f *Finding) error {
+	return l.writeDown(fmt.Sprintf("%s %s %s\n", l.Now().UTC().Format("2006-01-02T15:04:05Z"), l.names[f.Ref], f.Ref))
 }
 
 func (l *look) writeDown(line string) error {

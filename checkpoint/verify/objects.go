@@ -22,6 +22,7 @@ func (l *look) objects(ctx context.Context) error {
 		return err
 	}
 	bad := map[string]error{}
+	l.bad = bad
 	found, err := l.Repo.Reach(ctx, commitsOf(l.units))
 	if err == nil {
 		l.report.Objects = len(found.Objects)
@@ -204,7 +205,9 @@ func (l *look) brokenUnit(u *unit, what string) {
 		return
 	}
 	f := about(Broken, u.ref, "%s", what)
-	f.Mend = mendDrop
+	if f.Mend = mendDrop; u.c != nil && u.c.Damaged == "" {
+		f.Mend = mendKeep
+	}
 	if l.isPartial() {
 		f.Severity, f.Mend = Note, ""
 		f.What += ": this is a partial clone, its remote may have it"

@@ -108,6 +108,7 @@ type look struct {
 	report  Report
 	names   map[string]string // refs of ours with what they hold
 	units   []unit
+	bad     map[string]error // objects that are missing or corrupt, as far as they were seen
 }
 
 // unit is what one ref of ours needs.
@@ -130,7 +131,10 @@ func about(s Severity, ref, what string, args ...any) Finding {
 	return f
 }
 
-const mendDrop = "delete the ref"
+const (
+	mendDrop = "delete the ref"
+	mendKeep = "write it anew without what is lost"
+)
 
 // forget takes out what is about a ref that was moved or deleted meanwhile.
 func (l *look) forget(ctx context.Context) error {
