@@ -149,3 +149,19 @@ func TestAPaneThatLiesCostsNoCheckpoint(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacedObjectsStayThoseOfTheCheckpoint has refs/replace give git another file
+// and another commit in the place of what a checkpoint holds.
+func TestReplacedObjectsStayThoseOfTheCheckpoint(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "0\n"})
+	one := r.take("one", func() { r.Write("a", "1\n") })
+	two := r.take("two", func() { r.Write("a", "2\n") })
+	blob := func(c *checkpoint.Checkpoint) string { return strings.TrimSpace(r.Git("rev-parse", c.Commit+":a")) }
+	r.Git("replace", blob(one), blob(two))
+	r.Git("replace", one.Commit, two.Commit)
+	if got := r.list()[0]; got.Label != one.Label || got.Tree != one.Tree {
+		t.Errorf("checkpoint 1 is %+v", got)
+	}
+	r.restore(1)
+	r.holds(map[string]string{"a": "1\n"})
+}
