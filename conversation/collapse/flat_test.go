@@ -214,6 +214,17 @@ func TestChatSpan(t *testing.T) {
 			want: []string{system, asked, chatCalls("null", cp), tool("c", head("g")+"\n"+framed("R", facts, "Found.")), `{"role":"assistant","content":"It is a.go."}`},
 		},
 		{
+			name: "Copilot joins texts without a space, and puts details behind them",
+			history: []string{
+				asked, chatCalls("null", chatCall("c", "turnback-checkpoint", `{"goal":"g"}`)), tool("c", conversation.CreatedText("g")+"\n\n"+`{"goal":"g","startedAt":"2026-11-30T00:00:00Z"}`),
+				chatCalls("null", chatCall("w", "turnback-rewind", `{"report":"R"}`)), tool("w", conversation.RewindText()+facts+"\n\n"+`{"report":"R","rewound":true}`),
+			},
+			want: []string{
+				asked, chatCalls("null", chatCall("c", "turnback-checkpoint", `{"goal":"g"}`)),
+				tool("c", head("g")+"\n"+framed("R", facts)+"\n\n"+`{"goal":"g","startedAt":"2026-11-30T00:00:00Z"}`),
+			},
+		},
+		{
 			name: "Copilot's names, a result of blocks",
 			history: []string{
 				asked, chatCalls(`""`, chatCall("c", "turnback-checkpoint", `{"goal":"g"}`)), `{"role":"tool","content":[{"type":"text","text":` + quote(conversation.CreatedText("g")) + `}],"tool_call_id":"c"}`,

@@ -97,7 +97,7 @@ func (o *output) readObject(value []byte, wraps int) {
 		}
 	})
 	switch {
-	case s.Err() != nil:
+	case s.End() != nil:
 	case len(keys) == 2 && isDetail(keys):
 		o.detail = keys[0] + "," + keys[1]
 	case inner.Len() > 0 && wraps < maxWraps:
@@ -120,7 +120,7 @@ const (
 
 // readText reads a string that may wrap what a tool gave.
 func (o *output) readText(said string, wraps int) {
-	said = withoutHeader(said)
+	said = withoutDetails(withoutHeader(said))
 	if at := frameIn(said); at >= 0 {
 		o.framed, said = true, said[:at]
 	}
@@ -190,6 +190,20 @@ func withoutHeader(said string) string {
 		return rest
 	}
 	return said
+}
+
+// withoutDetails takes off the details of one of our tools that Copilot puts
+// behind its text.
+func withoutDetails(said string) string {
+	at := strings.LastIndex(said, "\n\n{")
+	if at < 0 {
+		return said
+	}
+	var behind output
+	if behind.readObject([]byte(said[at:]), maxWraps); behind.detail == "" {
+		return said
+	}
+	return said[:at]
 }
 
 // argument reads a string out of a call's arguments: an object, or a string that
