@@ -8,7 +8,7 @@ TESTFLAGS ?=
 FUZZTIME ?= 10s
 SOAK ?= 1000
 # Packages in which goroutines or processes meet.
-RACE := ./checkpoint/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
+RACE := ./checkpoint/... ./conversation/session/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
 	./internal/connect/... ./internal/daemon/... ./internal/files/... ./internal/registry/... ./internal/restore/... \
 	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
 

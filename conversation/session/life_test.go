@@ -108,6 +108,24 @@ func TestAnAbortWithAReportPending(t *testing.T) {
 	}
 }
 
+// A report that was granted in the aborted batch is due with keep_on_abort, and
+// not only after the next answer.
+func TestAnAbortThatKeepsAReport(t *testing.T) {
+	h := newHarness(t)
+	h.open("g")
+	call, other := h.rewind("r"), h.read("a")
+	h.asks("", call, other)
+	h.add(session.Results(h.result(call)))
+	_, err := h.s.Abort(true)
+	h.must(err)
+	if h.s.Due() == nil {
+		t.Fatal("no rewind is due")
+	}
+	_, err = h.s.Rewind()
+	h.must(err)
+	h.same()
+}
+
 // A process that is killed has aborted nothing: wherever that happens, the next
 // one goes on with the same.
 func TestB136AKillIsNoAbort(t *testing.T) {
@@ -372,6 +390,7 @@ func TestLivedIsReloaded(t *testing.T) {
 			"abort": func(rt *rapid.T) {
 				_, err := h.s.Abort(rapid.Bool().Draw(rt, "keep"))
 				h.must(err)
+				waiting = nil
 			},
 			"kill": func(*rapid.T) { h.reopen(); waiting = nil },
 			"compact": func(*rapid.T) {

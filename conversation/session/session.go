@@ -109,14 +109,16 @@ func (s *Session) Saved(callID string, number int) error {
 	return err
 }
 
-// Abort clears the open checkpoint for good when keep is false; keep is the
-// setting keep_on_abort. It returns the checkpoint that was cleared, nil when
-// none was. The results that the turn still had are appended before.
-func (s *Session) Abort(keep bool) (*conversation.Open, error) {
-	if keep {
-		return nil, nil
+// Abort tells that the turn was aborted: calls that have no result by now get
+// none any more. It clears the open checkpoint for good when keep is false; keep
+// is the setting keep_on_abort. It returns the checkpoint that was cleared, nil
+// when none was.
+func (s *Session) Abort(keep bool) (was *conversation.Open, err error) {
+	if !keep {
+		was, err = s.Abandon()
 	}
-	return s.Abandon()
+	s.resume()
+	return was, err
 }
 
 // Abandon closes the open checkpoint without a report, for good. It returns the
