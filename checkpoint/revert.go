@@ -110,12 +110,7 @@ func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (r
 
 // baseBytes is what is known of the bytes on disk of what baseTree gives for c.
 func (s *Store) baseBytes(ctx context.Context, h *record.Held, c Checkpoint) (plan.Bytes, error) {
-	var b plan.Bytes
-	if before := h.Before(c.N); c.Base != nil {
-		b = bytesOf(c.Base.Disk)
-	} else if before != nil && before.Damaged == "" {
-		b = bytesOf(before.Disk)
-	}
+	b := bytesOf(h.BaseDisk(c))
 	if b.Tree == "" {
 		return b, nil
 	}

@@ -185,7 +185,7 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	}
 	st := step{turn: c, from: c.Tree, expect: record.State{Tree: c.Tree, Disk: c.Disk}, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
-		action: actionUndo, label: fmt.Sprintf("before undoing turn %d", c.Turn),
+		action: actionUndo, label: record.UndoLabel(c.Turn),
 		to:     plan.Target{Tree: c.Base.Tree, Bytes: baseBytes, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
 		undone: append(slices.Clone(h.Pane.Undone), record.Undone{Turn: c.Turn, N: c.N}),
 	}
@@ -260,6 +260,11 @@ func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
 		return step{}, err
 	}
 	to, err := s.targetOf(ctx, *c)
+	if safety := h.UndoSafety(*c); err == nil && safety != nil { // what the undo took besides comes back, too
+		kept, readErr := s.readBeside(ctx, safety.N, safety.Beside, safety.Looked)
+		to, err = s.planner.WithTaken(ctx, to, kept)
+		err = errors.Join(readErr, err)
+	}
 	if err != nil {
 		return step{}, err
 	}

@@ -6,12 +6,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/snapshot"
 )
+
+// WithTaken is to with what is kept beside the safety checkpoint of the restore that
+// is to be taken back: files that git ignored and that it wrote over, and what it
+// made.
+func (s *Planner) WithTaken(ctx context.Context, to Target, kept beside.Content) (Target, error) {
+	to.Overwritten, to.Made = kept.Overwritten, kept.Made
+	if kept.Overwritten == "" || kept.Modes == nil || to.Disk.Modes == nil {
+		return to, nil
+	}
+	entries, err := s.Repo.TreeEntries(ctx, kept.Overwritten)
+	if err != nil {
+		return to, AsDamaged(to, err)
+	}
+	modes := *to.Disk.Modes
+	modes.Odd = slices.Clone(modes.Odd)
+	for _, e := range entries {
+		if isFile(e.Mode) {
+			modes.Odd = append(modes.Odd, snapshot.Mode{Path: e.Path, Perm: kept.Modes.OfFile(e.Path, e.Mode)})
+		}
+	}
+	modes.Sort()
+	to.Disk.Modes = &modes
+	return to, nil
+}
 
 // addOverwritten has a target bring back the files that git ignored and that the
 // restore wrote over whose safety checkpoint it is. The second result has their ids.

@@ -212,3 +212,29 @@ func (h *Held) ChangedTurns() []Checkpoint {
 	}
 	return out
 }
+
+// BaseDisk is what was on disk, and in no tree, of what c is compared with; as
+// Checkpoint.Disk. Empty: not known.
+func (h *Held) BaseDisk(c Checkpoint) string {
+	if c.Base != nil {
+		return c.Base.Disk
+	}
+	if before := h.Before(c.N); before != nil && before.Damaged == "" {
+		return before.Disk
+	}
+	return ""
+}
+
+// UndoLabel is the label of the safety checkpoint of an undo.
+func UndoLabel(turn int) string { return fmt.Sprintf("before undoing turn %d", turn) }
+
+// UndoSafety gives the newest sound safety checkpoint of an undo of c's turn, or nil.
+func (h *Held) UndoSafety(c Checkpoint) *Checkpoint {
+	for i := len(h.Checkpoints) - 1; i >= 0; i-- {
+		s := &h.Checkpoints[i]
+		if s.N > c.N && s.Damaged == "" && s.Kind == KindSafety && s.Label == UndoLabel(c.Turn) {
+			return s
+		}
+	}
+	return nil
+}
