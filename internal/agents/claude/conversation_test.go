@@ -35,6 +35,8 @@ const (
 	summaryLine    = `{"type":"user","uuid":"c2","parentUuid":"c1","isSidechain":false,"isCompactSummary":true,"message":{"role":"user","content":"summary: Checkpoint created."}}`
 )
 
+func sidechain(line string) string { return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1) }
+
 func TestHistoryTellsTheState(t *testing.T) {
 	start := []string{linePrompt, call("a1", "u1", "m1", "t1", checkpointTool, `{"goal":" g "}`)}
 	opened := append(start[:2:2], answer("r1", "a1", "t1", created))
@@ -83,7 +85,7 @@ func TestHistoryTellsTheState(t *testing.T) {
 		},
 		{
 			"a subagent's calls",
-			[]string{linePrompt, strings.Replace(start[1], `"isSidechain":false`, `"isSidechain":true`, 1), answer("r1", "u1", "t1", created)},
+			[]string{linePrompt, sidechain(start[1]), sidechain(answer("r1", "a1", "t1", created))},
 			conversation.State{},
 		},
 		{
