@@ -65,6 +65,9 @@ type ConversationSeenParams struct {
 	Spans     int    `json:"spans,omitempty"`  // spans in it that were collapsed
 	Rewrites  bool   `json:"rewrites"`         // what is sent is collapsed; false: a plugin that only looks
 	Reason    string `json:"reason,omitempty"` // why the request went out unchanged though something was found; empty: no doubt
+	// Unknown: the request tells nothing of checkpoints, since its history could
+	// not be read, or is of a side question. What was known before holds on.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // ConversationOpenCall is an open checkpoint in a history.

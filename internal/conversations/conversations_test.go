@@ -239,3 +239,27 @@ func TestAFailedSaveIsTold(t *testing.T) {
 		t.Errorf("told again: %+v", again)
 	}
 }
+
+// What the proxy could not read is no compaction: the checkpoint is open as
+// before. A history that was read and does not have it is one.
+func TestARequestThatTellsNothingLosesNoCheckpoint(t *testing.T) {
+	b := newBench(t)
+	caller := script("s1")
+	b.wants(created, "checkpoint", "g", caller)
+	saw := func(p api.ConversationSeenParams) {
+		t.Helper()
+		p.Caller, p.At = caller, b.clock()
+		if err := b.book.Seen(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saw(api.ConversationSeenParams{Open: &api.ConversationOpenCall{CallID: "c1", Goal: "g", BatchEnded: true}, Checkpoints: []string{"c1"}})
+	saw(api.ConversationSeenParams{Unknown: true, Reason: "history is damaged"})
+	b.wants(requested, "rewind", "R", caller)
+
+	saw(api.ConversationSeenParams{Completed: true, Checkpoints: []string{"c1"}})
+	b.wants(created, "checkpoint", "g2", caller)
+	saw(api.ConversationSeenParams{Open: &api.ConversationOpenCall{CallID: "c2", Goal: "g2", BatchEnded: true}, Checkpoints: []string{"c2"}})
+	saw(api.ConversationSeenParams{})
+	b.wants(string(conversation.ErrLost), "rewind", "R", caller)
+}

@@ -24,6 +24,11 @@ func (b *Book) Seen(p api.ConversationSeenParams) error {
 	if p.Caller.Subagent || s.Seen != nil && p.At.Before(s.Seen.At) {
 		return nil
 	}
+	if p.Unknown {
+		b.heard(s, p.Caller, "")
+		b.write(s)
+		return nil
+	}
 	// A session without checkpoints is asked a lot and has nothing to keep.
 	quiet := len(s.Marks) == 0 && p.Open == nil && !p.Completed && p.Reason == ""
 	b.heard(s, p.Caller, "")

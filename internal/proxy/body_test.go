@@ -151,7 +151,7 @@ func TestWhatIsInDoubtPassesUnchanged(t *testing.T) {
 				t.Errorf("%d bytes came as %d others", len(test.body), len(got))
 			}
 			b.end()
-			if len(b.daemon.seen) != 1 || !strings.Contains(b.daemon.seen[0].Reason, test.reason) {
+			if len(b.daemon.seen) != 1 || !strings.Contains(b.daemon.seen[0].Reason, test.reason) || !b.daemon.seen[0].Unknown {
 				t.Errorf("told %+v", b.daemon.seen)
 			}
 		})

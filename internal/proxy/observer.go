@@ -68,7 +68,7 @@ func orElse(value, other string) string {
 
 // doubt tells that a body was not looked at.
 func (o *observer) doubt(err error) {
-	o.tell.seen(api.ConversationSeenParams{Caller: o.caller, At: o.at, Rewrites: true, Reason: err.Error()})
+	o.tell.seen(api.ConversationSeenParams{Caller: o.caller, At: o.at, Rewrites: true, Reason: err.Error(), Unknown: true})
 }
 
 // history tells what the body of a request showed. A request that offers the
@@ -82,7 +82,7 @@ func (o *observer) history(body []byte, result collapse.Result) {
 	}
 	seen := api.ConversationSeenParams{
 		Caller: o.caller, At: o.at, Checkpoints: result.Checkpoints, Completed: result.Completed,
-		Spans: len(result.Spans), Rewrites: true, Reason: result.Reason,
+		Spans: len(result.Spans), Rewrites: true, Reason: result.Reason, Unknown: !o.main || !result.Known,
 	}
 	if open := result.Open; open != nil {
 		seen.Open = &api.ConversationOpenCall{CallID: open.ID, Goal: open.Goal, BatchEnded: open.BatchEnded}
