@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,15 +42,19 @@ func (s *Store) overdue(all []Checkpoint, pinned []int) []Checkpoint {
 	return expired
 }
 
-// atOnce is how many checkpoints Retain lets go of in one call: git locks each ref,
-// which takes a second for some thousands.
-const atOnce = 500
+const (
+	// atOnce is how many refs Retain deletes in one transaction: git makes and removes
+	// a lock file for each, half a millisecond where nothing else is going on.
+	atOnce = 100
+	// passFor is how long a call of Retain goes on to begin transactions.
+	passFor = 400 * time.Millisecond
+)
 
 // retainEvery is how often Retain looks although no save found anything to do.
 const retainEvery = 24 * time.Hour
 
 // Retain lets go of what is past the limits, in all panes of the repository, and
-// of what is in the trash for too long, some hundreds in one transaction; also of what no limit
+// of what is in the trash for too long, some hundreds in a call; also of what no limit
 // alone would tell a save of: panes that are gone, refs whose commit is missing. It does nothing when no save of
 // this store found anything past a limit and the last time is less than a day ago,
 // and while another process works on one of the repository's work trees. It is for
@@ -68,7 +71,7 @@ func (s *Store) Retain(ctx context.Context) (gone []Checkpoint, err error) {
 	if _, err := s.DropBroken(ctx); err != nil {
 		return nil, err
 	}
-	return s.letGo(ctx, 0, atOnce, false)
+	return s.letGo(ctx, 0, passFor, false)
 }
 
 // Prune lets go, in all panes of the repository, of the checkpoints older than the
@@ -81,15 +84,17 @@ func (s *Store) Prune(ctx context.Context, olderThan time.Duration, dryRun bool)
 	}
 	var list []Checkpoint
 	err := s.lockedAll(ctx, func() (err error) {
-		list, err = s.letGo(ctx, olderThan, math.MaxInt, dryRun)
+		list, err = s.letGo(ctx, olderThan, 0, dryRun)
 		return err
 	})
 	return list, err
 }
 
-// letGo deletes what is past the limits, and older than an age that is not 0, but no
-// more than most; the rest is due then. All work trees are locked.
-func (s *Store) letGo(ctx context.Context, olderThan time.Duration, most int, dryRun bool) ([]Checkpoint, error) {
+// letGo deletes what is past the limits, and older than an age that is not 0: all in one
+// transaction, or with a time to keep to in small ones; the rest is due then. All work
+// trees are locked.
+func (s *Store) letGo(ctx context.Context, olderThan, within time.Duration, dryRun bool) ([]Checkpoint, error) {
+	began := time.Now()
 	pinned, err := s.pins()
 	if err != nil {
 		return nil, err
@@ -122,16 +127,28 @@ func (s *Store) letGo(ctx context.Context, olderThan time.Duration, most int, dr
 	if dryRun {
 		return list, nil
 	}
-	more := len(list) > most
-	list = list[:min(most, len(list))]
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	fromTrash, done := len(changes), 0
 	for _, c := range list {
 		changes = append(changes, git.RefChange{Name: c.Ref, Old: c.Commit})
 	}
-	if err := s.updateRefs(ctx, changes); err != nil {
-		return nil, err
+	size := max(1, len(changes))
+	if within > 0 {
+		size = atOnce
 	}
-	s.due.Store(more)
-	return list, files.Replace(s.retainedPath(), nil)
+	for chunk := range slices.Chunk(changes, size) {
+		if done > 0 && time.Since(began) > within {
+			break
+		}
+		if err := s.updateRefs(ctx, chunk); err != nil {
+			return list[:max(0, done-fromTrash)], err
+		}
+		done += len(chunk)
+	}
+	s.due.Store(done < len(changes))
+	return list[:max(0, done-fromTrash)], files.Replace(s.retainedPath(), nil)
 }
 
 // retainedPath is a file whose time says when the limits were applied last.
