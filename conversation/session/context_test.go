@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -93,6 +94,30 @@ user(host): "a note of the host"
 user: "<task-notification>task 2 is done</task-notification>"
 `)
 	h.same()
+}
+
+// What was saved and seen inside a span is still there after the rewind: the file
+// only grows, and the number of the files' checkpoint stays with the left branch.
+func TestB146ARewindTakesNothingAway(t *testing.T) {
+	h := newHarness(t)
+	h.open("g")
+	h.must(h.s.Saved("call1", 7))
+	h.add(session.Message{Role: session.RoleUser, Parts: []session.Part{{Kind: session.KindImage, MediaType: "image/png", Data: "aGVsbG8="}}})
+	h.step("", h.read("a"))
+	before := h.file()
+	h.step("", h.rewind("r"))
+	if !bytes.HasPrefix(h.file(), before) {
+		t.Error("the rewind changed what was in the file")
+	}
+	left := h.s.Entry(h.s.Leaf()).Rewind.FromID
+	if data, err := h.s.Data(h.s.Context()[3].Parts[0]); err != nil || data != "aGVsbG8=" {
+		t.Errorf("the image that stays: %q, %v", data, err)
+	}
+	h.must(h.s.MoveLeaf(h.s.Entry(left).ParentID)) // before the rewind's result
+	h.reopen()
+	if open := h.s.State().Open; open == nil || open.WorkTree != 7 {
+		t.Errorf("on the left branch: %+v", open)
+	}
 }
 
 // The host may come to take a rewind late: what has come behind it stays.
