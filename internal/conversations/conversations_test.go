@@ -245,7 +245,8 @@ func TestAFailedSaveIsTold(t *testing.T) {
 func TestARequestThatTellsNothingLosesNoCheckpoint(t *testing.T) {
 	b := newBench(t)
 	caller := script("s1")
-	b.wants(created, "checkpoint", "g", caller)
+	of := func(id string) api.ConversationCaller { return api.ConversationCaller{Session: "s1", ToolUseID: id} }
+	b.wants(created, "checkpoint", "g", of("c1"))
 	saw := func(p api.ConversationSeenParams) {
 		t.Helper()
 		p.Caller, p.At = caller, b.clock()
@@ -255,11 +256,11 @@ func TestARequestThatTellsNothingLosesNoCheckpoint(t *testing.T) {
 	}
 	saw(api.ConversationSeenParams{Open: &api.ConversationOpenCall{CallID: "c1", Goal: "g", BatchEnded: true}, Checkpoints: []string{"c1"}})
 	saw(api.ConversationSeenParams{Unknown: true, Reason: "history is damaged"})
-	b.wants(requested, "rewind", "R", caller)
+	b.wants(requested, "rewind", "R", of("w"))
 
 	saw(api.ConversationSeenParams{Completed: true, Checkpoints: []string{"c1"}})
-	b.wants(created, "checkpoint", "g2", caller)
+	b.wants(created, "checkpoint", "g2", of("c2"))
 	saw(api.ConversationSeenParams{Open: &api.ConversationOpenCall{CallID: "c2", Goal: "g2", BatchEnded: true}, Checkpoints: []string{"c2"}})
 	saw(api.ConversationSeenParams{})
-	b.wants(string(conversation.ErrLost), "rewind", "R", caller)
+	b.wants(string(conversation.ErrLost), "rewind", "R", of("w"))
 }
