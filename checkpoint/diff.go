@@ -3,13 +3,11 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/turnback/turnback/checkpoint/compare"
 	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/checkpoint/record"
-	"github.com/turnback/turnback/internal/git"
 )
 
 // What Diff gives; see package compare.
@@ -39,7 +37,7 @@ func (s *Store) Diff(ctx context.Context, r DiffRequest) (Diff, error) {
 	if r.Context < 0 || r.Context > maxContext {
 		return Diff{}, &Error{Code: InvalidParams, Message: fmt.Sprintf("context %d is not in 0 to %d", r.Context, maxContext)}
 	}
-	if err := checkPaths(r.Paths); err != nil {
+	if err := fail.CheckPaths(r.Paths); err != nil {
 		return Diff{}, err
 	}
 	if err := checkPane(r.Pane); err != nil {
@@ -54,41 +52,35 @@ func (s *Store) Diff(ctx context.Context, r DiffRequest) (Diff, error) {
 		return d, fail.From(err)
 	}
 	o := compare.Options{Paths: r.Paths, Stat: r.Stat, Context: r.Context, Binary: r.Binary}
-	if err := compare.Trees(ctx, s.repo, &d, from, to, o); err != nil {
+	err = compare.Trees(ctx, s.repo, &d, from.Tree, to.Tree, o)
+	if err == nil {
+		err = compare.OtherBytes(ctx, s.repo, &d, from, to, r.Paths)
+	}
+	if err != nil {
 		return Diff{}, fail.From(plan.AsDamaged(plan.Target{Name: d.Subject}, err))
 	}
 	return d, nil
 }
 
-// checkPaths refuses paths that name nothing in a work tree.
-func checkPaths(paths []string) error {
-	for _, p := range paths {
-		if err := git.CheckPath(strings.TrimSuffix(p, "/")); err != nil {
-			return &Error{Code: InvalidParams, Message: fmt.Sprintf("%q is no path in the work tree", p), Detail: "paths are relative to the root of the work tree, without . and ..", Err: err}
-		}
-	}
-	return nil
-}
-
 // sides finds the trees to compare and names them in d.
-func (s *Store) sides(ctx context.Context, h *record.Held, r DiffRequest) (from, to string, d Diff, err error) {
+func (s *Store) sides(ctx context.Context, h *record.Held, r DiffRequest) (from, to compare.Side, d Diff, err error) {
 	if r.From > 0 || r.To > 0 {
 		a, err := h.Sound(r.From)
 		if err != nil {
-			return "", "", d, err
+			return from, to, d, err
 		}
 		b, err := h.Sound(r.To)
 		if err != nil {
-			return "", "", d, err
+			return from, to, d, err
 		}
-		return a.Tree, b.Tree, Diff{Subject: fmt.Sprintf("Checkpoint %d", b.N), Against: fmt.Sprintf("checkpoint %d", a.N)}, nil
+		return compare.SideOf(a.Tree, a.Disk), compare.SideOf(b.Tree, b.Disk), Diff{Subject: fmt.Sprintf("Checkpoint %d", b.N), Against: fmt.Sprintf("checkpoint %d", a.N)}, nil
 	}
 	c, err := h.Pick(r.N)
 	if err != nil {
-		return "", "", d, err
+		return from, to, d, err
 	}
 	if c.Damaged != "" {
-		return "", "", d, fail.Broken(c.N, c.Damaged)
+		return from, to, d, fail.Broken(c.N, c.Damaged)
 	}
 	if r.Worktree {
 		err := s.locked(ctx, func() error {
@@ -96,14 +88,14 @@ func (s *Store) sides(ctx context.Context, h *record.Held, r DiffRequest) (from,
 			if err != nil {
 				return err
 			}
-			to = l.made.Tree
+			to = compare.Side{Tree: l.made.Tree, Bytes: l.made.Bytes, Known: true}
 			return s.repo.Flush() // the comparison comes after the lock
 		})
-		return c.Tree, to, Diff{Subject: "The work tree now", Against: fmt.Sprintf("checkpoint %d", c.N)}, err
+		return compare.SideOf(c.Tree, c.Disk), to, Diff{Subject: "The work tree now", Against: fmt.Sprintf("checkpoint %d", c.N)}, err
 	}
 	d.Subject = fmt.Sprintf("Checkpoint %d", c.N)
-	from, err = s.baseTree(ctx, h, c, &d)
-	return from, c.Tree, d, err
+	base, err := s.baseTree(ctx, h, c, &d)
+	return compare.SideOf(base, h.BaseDisk(*c)), compare.SideOf(c.Tree, c.Disk), d, err
 }
 
 // baseTree is what c is compared with: the base of its turn; for kinds without

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/turnback/turnback/checkpoint/beside"
+	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/kept"
 	"github.com/turnback/turnback/checkpoint/purge"
 )
@@ -22,7 +23,7 @@ type (
 // unless Now is set.
 func (s *Store) Purge(ctx context.Context, r PurgeRequest) (res PurgeResult, err error) {
 	r.Path = strings.TrimSuffix(r.Path, "/")
-	if err := checkPaths([]string{r.Path}); err != nil {
+	if err := fail.CheckPaths([]string{r.Path}); err != nil {
 		return res, err
 	}
 	p := &purge.Purger{

@@ -99,7 +99,7 @@ func (s *Store) withCheckpoint(ctx context.Context, r RestoreRequest, f func(l *
 // files, the index and HEAD stay as they are.
 func (s *Store) Restore(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
 	res := RestoreResult{N: r.N}
-	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
+	if err := errors.Join(checkPane(r.Pane.ID), fail.CheckPaths(r.Paths), checkFlags(r)); err != nil {
 		return res, err
 	}
 	if r.DryRun && !s.rehearses {

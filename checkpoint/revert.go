@@ -24,7 +24,7 @@ import (
 // nothing.
 func (s *Store) Revert(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
 	res := RestoreResult{N: r.N}
-	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths), checkFlags(r)); err != nil {
+	if err := errors.Join(checkPane(r.Pane.ID), fail.CheckPaths(r.Paths), checkFlags(r)); err != nil {
 		return res, err
 	}
 	if r.DryRun && !s.rehearses {

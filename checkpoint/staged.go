@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/turnback/turnback/checkpoint/fail"
 	"github.com/turnback/turnback/checkpoint/plan"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/git/indexfile"
@@ -22,7 +23,7 @@ import (
 // or am is under way. Written and Removed of the result are paths of the index.
 func (s *Store) RestoreStaged(ctx context.Context, r RestoreRequest) (RestoreResult, error) {
 	res := RestoreResult{N: r.N, Staged: true}
-	if err := errors.Join(checkPane(r.Pane.ID), checkPaths(r.Paths)); err != nil {
+	if err := errors.Join(checkPane(r.Pane.ID), fail.CheckPaths(r.Paths)); err != nil {
 		return res, err
 	}
 	if r.DryRun && !s.rehearses {

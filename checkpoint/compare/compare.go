@@ -26,6 +26,8 @@ type FileDiff struct {
 	Binary    bool
 	Submodule bool
 	Cut       bool // its hunks are not in the patch
+
+	BytesOnly bool // git stores both alike: only its bytes on disk differ
 }
 
 // Diff is a comparison of two trees.

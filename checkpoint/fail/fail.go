@@ -123,3 +123,13 @@ func Quoted(paths []string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// CheckPaths refuses paths that name nothing in a work tree.
+func CheckPaths(paths []string) error {
+	for _, p := range paths {
+		if err := git.CheckPath(strings.TrimSuffix(p, "/")); err != nil {
+			return &Error{Code: InvalidParams, Message: fmt.Sprintf("%q is no path in the work tree", p), Detail: "paths are relative to the root of the work tree, without . and ..", Err: err}
+		}
+	}
+	return nil
+}

@@ -146,6 +146,7 @@ type FileDiff struct {
 	Deleted   int  `json:"deleted"`
 	Binary    bool `json:"binary,omitempty"`
 	Submodule bool `json:"submodule,omitempty"`
+	BytesOnly bool `json:"bytes_only,omitempty"`
 	Cut       bool `json:"cut,omitempty"` // its hunks are not in the patch, a limit was reached
 }
 

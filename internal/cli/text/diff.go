@@ -38,7 +38,7 @@ func (f Format) diffHead(r api.CheckpointDiffResult) string {
 func (f Format) statRows(list []api.FileDiff, all bool) [][]string {
 	var rows [][]string
 	for _, d := range list {
-		if all || d.Cut {
+		if all || d.Cut || d.BytesOnly {
 			rows = append(rows, f.statRow(d))
 		}
 	}
@@ -54,6 +54,8 @@ func (f Format) statRow(d api.FileDiff) []string {
 	switch {
 	case d.Binary:
 		row[2] = "binary"
+	case d.BytesOnly:
+		row[2] = "bytes on disk alone"
 	case d.Submodule:
 		row[2] = "submodule"
 	}

@@ -30,7 +30,7 @@ func wireDiff(d checkpoint.Diff, pane api.Pane) api.CheckpointDiffResult {
 		path, raw := wire.Path(f.Path)
 		old, oldRaw := wire.Path(f.OldPath)
 		out.Files = append(out.Files, api.FileDiff{
-			Status: string(f.Status), Path: path, PathBase64: raw, OldPath: old, OldPathBase64: oldRaw, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, Cut: f.Cut,
+			Status: string(f.Status), Path: path, PathBase64: raw, OldPath: old, OldPathBase64: oldRaw, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Submodule: f.Submodule, BytesOnly: f.BytesOnly, Cut: f.Cut,
 		})
 	}
 	if utf8.Valid(d.Patch) {
