@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -75,6 +76,7 @@ type Process struct {
 	Stdout io.Reader
 
 	cmd    *exec.Cmd
+	pipe   *os.File // the other end of its input
 	name   string
 	stderr *headBuffer
 	stop   context.CancelCauseFunc
@@ -128,6 +130,7 @@ func (p *Process) openPipes() error {
 	if err != nil {
 		return err
 	}
+	p.pipe, _ = in.(*os.File)
 	p.Stdin, p.Stdout = countingWriteCloser{in, p.watch}, countingReader{out, p.watch}
 	return nil
 }
