@@ -41,6 +41,7 @@ const (
 	CodeDiskFull         Code = "disk_full"
 	CodeNoDaemon         Code = "no_daemon"
 	CodeUnknownVerb      Code = "unknown_verb"
+	CodeUnsupported      Code = "unsupported"
 	CodeInternal         Code = "internal"
 )
 

@@ -8,7 +8,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +81,7 @@ func (p Process) Deps() command.Deps {
 		Git:         p.git,
 		GitSetting:  p.gitSetting,
 		AgentChecks: setup.ClaudeFindings,
-		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup), p.proxy()},
+		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup), p.proxy(), p.run()},
 		Page: func(ctx context.Context, pager string, in io.Reader) error {
 			return screen.Page(ctx, pager, in, p.streams(), p.Environ)
 		},
@@ -122,6 +125,44 @@ func (p Process) proxy() *cobra.Command {
 			return connect.Connect(ctx, p.connectOptions(reach))
 		},
 	})
+}
+
+func (p Process) run() *cobra.Command {
+	return cli.NewRunCommand(cli.RunDeps{
+		In: p.Stdin, Out: p.Stdout, Err: p.Stderr, Environ: p.Environ, Getenv: p.getenv, Dir: p.Dir, Executable: p.Executable,
+		TempDir: p.TempDir, Config: p.config,
+		Signals: func() (<-chan os.Signal, func()) { return endings(p.streams().InTerminal) },
+	})
+}
+
+// endings are the signals that are handed on to an agent. From the keyboard of a
+// terminal they reach it by themselves.
+func endings(terminal bool) (<-chan os.Signal, func()) {
+	all, handed := make(chan os.Signal, 4), make(chan os.Signal, 4)
+	signal.Notify(all, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			select {
+			case s := <-all:
+				if s == os.Interrupt && terminal {
+					continue
+				}
+				select {
+				case handed <- s:
+				default: // nobody takes them: the agent ends
+				}
+			case <-done:
+				return
+			}
+		}
+	})
+	return handed, func() {
+		signal.Stop(all)
+		close(done)
+		waiting.Wait()
+	}
 }
 
 func (p Process) config() (config.Config, error) {

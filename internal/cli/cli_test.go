@@ -55,7 +55,7 @@ func newBench(answers map[string]any) *bench {
 			return err
 		},
 		GitSetting: func(context.Context, string, string) string { return "" },
-		Commands:   []*cobra.Command{NewHookCommand(HookDeps{}), NewSetupCommand(SetupDeps{}), NewProxyCommand(ProxyDeps{})},
+		Commands:   []*cobra.Command{NewHookCommand(HookDeps{}), NewSetupCommand(SetupDeps{}), NewProxyCommand(ProxyDeps{}), NewRunCommand(RunDeps{})},
 	}
 	return b
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -38,7 +39,7 @@ func (s *Server) callerOf(h http.Header) api.ConversationCaller {
 		c.Agent = orElse(c.Agent, "claude")
 	case thread != "" || session != "":
 		c.Session = orElse(thread, session)
-		c.Subagent = h.Get("X-Openai-Subagent") != "" || thread != "" && session != "" && thread != session
+		c.Subagent = h.Get("X-Openai-Subagent") != "" || codexSubagent(h.Get("X-Codex-Turn-Metadata"))
 		if strings.HasPrefix(h.Get("Originator"), "codex") {
 			c.Agent = orElse(c.Agent, "codex")
 		}
@@ -46,6 +47,15 @@ func (s *Server) callerOf(h http.Header) api.ConversationCaller {
 		c.Agent = orElse(c.Agent, "gemini")
 	}
 	return c
+}
+
+// codexSubagent reads what Codex tells of a request's agent.
+func codexSubagent(metadata string) bool {
+	var told struct {
+		Agent  string `json:"agent_name"`
+		Source string `json:"thread_source"`
+	}
+	return json.Unmarshal([]byte(metadata), &told) == nil && (told.Agent != "" && told.Agent != "/root" || told.Source == "subagent")
 }
 
 // first is the first header that is there. Some agents write theirs with an

@@ -19,7 +19,7 @@ import (
 func commands() *cobra.Command {
 	tree := cli.NewRoot(command.Deps{
 		Streams:  screen.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard},
-		Commands: []*cobra.Command{cli.NewHookCommand(cli.HookDeps{}), cli.NewSetupCommand(cli.SetupDeps{}), cli.NewProxyCommand(cli.ProxyDeps{})},
+		Commands: []*cobra.Command{cli.NewHookCommand(cli.HookDeps{}), cli.NewSetupCommand(cli.SetupDeps{}), cli.NewProxyCommand(cli.ProxyDeps{}), cli.NewRunCommand(cli.RunDeps{})},
 	})
 	tree.InitDefaultHelpCmd()
 	tree.InitDefaultCompletionCmd()
@@ -104,6 +104,9 @@ func wrong(tree *cobra.Command, words []string) string {
 	}
 	cmd.InitDefaultHelpFlag()
 	for _, word := range rest {
+		if word == "--" {
+			break // what follows belongs to another program
+		}
 		name, _, _ := strings.Cut(word, "=")
 		long, isLong := strings.CutPrefix(name, "--")
 		switch {
