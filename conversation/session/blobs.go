@@ -95,7 +95,9 @@ func (s *Session) keepData(text string) (hash string, err error) {
 }
 
 // blobs is the folder of the session's side files. It is there when one is.
-func (s *Session) blobs() string { return strings.TrimSuffix(s.path, fileExt) + ".blobs" }
+func (s *Session) blobs() string { return blobsOf(s.path) }
+
+func blobsOf(path string) string { return strings.TrimSuffix(path, fileExt) + ".blobs" }
 
 // writeBlob puts a side file in its place, whole and on the disk.
 func writeBlob(dir, hash string, data []byte) error {

@@ -32,12 +32,12 @@ var ErrNotFound = errors.New("no such session")
 
 // Create begins a session for the work in a directory.
 func (l Library) Create(cwd string) (*Session, error) {
-	return l.create(Header{Cwd: cwd}, nil)
+	return l.create(Header{Cwd: cwd}, nil, "")
 }
 
-// create writes a session with some entries and opens it. The file is there as a
-// whole or not at all.
-func (l Library) create(h Header, entries []*Entry) (*Session, error) {
+// create writes a session with some entries and side files and opens it. It is
+// there as a whole or not at all, and nobody else gets to it before.
+func (l Library) create(h Header, entries []*Entry, blobs string) (*Session, error) {
 	id, err := newSessionID(l.Now())
 	if err != nil {
 		return nil, err
@@ -46,10 +46,18 @@ func (l Library) create(h Header, entries []*Entry) (*Session, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	if err := l.writeNew(h, entries); err != nil {
-		return nil, fmt.Errorf("create session: %w", err)
+	held, err := lock(l.lockFile(id))
+	if err != nil {
+		return nil, err
 	}
-	return l.Open(id)
+	err = copyBlobs(blobs, blobsOf(l.file(id)))
+	if err == nil {
+		err = l.writeNew(h, entries)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create session: %w", err), held.Close())
+	}
+	return l.openLocked(id, held)
 }
 
 func (l Library) writeNew(h Header, entries []*Entry) (err error) {
@@ -84,20 +92,24 @@ func writeLine(w io.Writer, v any) error {
 // Open opens a session to go on with it: at the leaf that it was left at, without
 // a last line that was torn off. Another opener gets an [InUseError] until it is
 // closed; it can read and fork the session. A damaged file is a [CorruptError].
-func (l Library) Open(id string) (s *Session, err error) {
-	path, err := l.existing(id)
+func (l Library) Open(id string) (*Session, error) {
+	if _, err := l.existing(id); err != nil {
+		return nil, err
+	}
+	held, err := lock(l.lockFile(id))
 	if err != nil {
 		return nil, err
 	}
-	held, err := lock(filepath.Join(l.Dir, "."+id+".lock"))
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	return l.openLocked(id, held)
+}
+
+// openLocked opens a session and takes over its lock.
+func (l Library) openLocked(id string, held *os.File) (*Session, error) {
+	f, err := os.OpenFile(l.file(id), os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open session: %w", err), held.Close())
 	}
-	s, err = l.open(f)
+	s, err := l.open(f)
 	if err != nil {
 		return nil, errors.Join(err, f.Close(), held.Close())
 	}
@@ -182,16 +194,18 @@ func (l Library) Fork(id, entry, cwd string) (*Session, error) {
 	if entry != "" && from.byID[entry] == nil {
 		return nil, fmt.Errorf("fork at %q: %w", entry, ErrNotFound)
 	}
-	s, err := l.create(Header{Cwd: cwd, ParentSession: id, ParentEntry: entry}, from.entries)
-	if err != nil {
-		return nil, err
+	entries := from.entries
+	if entry != from.leaf {
+		moved := &Entry{ParentID: from.leaf, Type: TypeLeaf, Time: stamp(l.Now()), Target: entry}
+		if moved.ID, err = from.newID(); err != nil {
+			return nil, err
+		}
+		entries = append(slices.Clone(entries), moved)
 	}
-	if err := errors.Join(copyBlobs(from.blobs(), s.blobs()), s.MoveLeaf(entry)); err != nil {
-		return nil, errors.Join(fmt.Errorf("fork: %w", err), s.Close())
-	}
-	return s, nil
+	return l.create(Header{Cwd: cwd, ParentSession: id, ParentEntry: entry}, entries, from.blobs())
 }
 
+// copyBlobs copies a folder of side files; there need not be one.
 func copyBlobs(from, to string) error {
 	files, err := os.ReadDir(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -315,7 +329,8 @@ func (l Library) Find(name string) (Place, error) {
 	return Place{}, fmt.Errorf("%q: %w", name, ErrNotFound)
 }
 
-func (l Library) file(id string) string { return filepath.Join(l.Dir, id+fileExt) }
+func (l Library) file(id string) string     { return filepath.Join(l.Dir, id+fileExt) }
+func (l Library) lockFile(id string) string { return filepath.Join(l.Dir, "."+id+".lock") }
 
 // existing is the file of a session. An id that leads elsewhere is none.
 func (l Library) existing(id string) (string, error) {
