@@ -83,7 +83,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	}
 	safety := &Checkpoint{
 		Kind: KindSafety, Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Turn: j.Turn,
-		Label: fmt.Sprintf("before %s %s", verb, nameOf(&j)),
+		Label: fmt.Sprintf("before %s %s", verb, j.Name()),
 	}
 	if err := s.record(ctx, l, safety, []int{j.N, j.Safety}); err != nil {
 		return res, err

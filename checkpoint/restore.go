@@ -458,7 +458,7 @@ func (s *Store) Interrupted() (*InterruptedRestore, error) {
 	if err != nil || j == nil {
 		return nil, err
 	}
-	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Name: nameOf(j), N: j.N, Safety: j.Safety}, nil
+	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Name: j.Name(), N: j.N, Safety: j.Safety}, nil
 }
 
 func (s *Store) notInterrupted() error {
@@ -473,7 +473,7 @@ func (s *Store) notInterrupted() error {
 }
 
 func (s *Store) interrupted(j *restore.Journal, cause error) error {
-	msg := nameOf(j) + " was interrupted in this work tree"
+	msg := j.Name() + " was interrupted in this work tree"
 	if cause != nil {
 		msg = fmt.Sprintf("%s: %v", msg, cause)
 	}
@@ -481,16 +481,4 @@ func (s *Store) interrupted(j *restore.Journal, cause error) error {
 		Code: Interrupted, Message: msg, Command: "checkpoint restore --continue", Numbers: []int{j.Safety}, Err: cause,
 		Detail: "--continue finishes it, --abort goes back to the files as they were before",
 	}
-}
-
-// nameOf says what a journal's run was, for people.
-func nameOf(j *restore.Journal) string {
-	if j.N > 0 && (j.Action == "restore" || j.Action == actionRevert) {
-		return fmt.Sprintf("a %s of checkpoint %d", j.Action, j.N)
-	}
-	article := "a"
-	if j.Action == "undo" {
-		article = "an"
-	}
-	return article + " " + j.Action
 }

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,23 +106,11 @@ func (s *Store) letGo(ctx context.Context, olderThan, within time.Duration, dryR
 	if err != nil {
 		return nil, err
 	}
-	rules, list := s.rules(pinned), []Checkpoint(nil)
+	rules := s.rules(pinned)
 	if s.gone != nil {
 		rules.Gone = s.gone(s.repo.CommonDir)
 	}
-	for _, pane := range byPane(all.Checkpoints) {
-		expired := rules.Expired(pane)
-		if olderThan > 0 {
-			expired = append(expired, rules.Old(pane, olderThan)...)
-		}
-		if !slices.ContainsFunc(all.Panes, func(p record.PaneState) bool { return p.ID == pane[0].Pane.ID && p.HighestN >= pane[len(pane)-1].N }) {
-			last := pane[len(pane)-1].N // nothing else remembers that this number was given
-			expired = slices.DeleteFunc(expired, func(c Checkpoint) bool { return c.N == last })
-		}
-		list = append(list, expired...)
-	}
-	slices.SortFunc(list, byPaneAndNumber)
-	list = slices.CompactFunc(list, func(a, b Checkpoint) bool { return a.Ref == b.Ref })
+	list := rules.Over(all, olderThan)
 	if dryRun {
 		return list, nil
 	}
@@ -177,21 +164,4 @@ func (s *Store) lockedAll(ctx context.Context, f func() error) error {
 		return fail.From(err)
 	}
 	return fail.From(errors.Join(f(), s.repo.Discard(), unlock()))
-}
-
-// byPane splits a sorted list into one list a pane.
-func byPane(all []Checkpoint) [][]Checkpoint {
-	var groups [][]Checkpoint
-	for i := range all {
-		if i == 0 || all[i].Pane.ID != all[i-1].Pane.ID {
-			groups = append(groups, nil)
-		}
-		g := &groups[len(groups)-1]
-		*g = append(*g, all[i])
-	}
-	return groups
-}
-
-func byPaneAndNumber(a, b Checkpoint) int {
-	return cmp.Or(cmp.Compare(a.Pane.ID, b.Pane.ID), cmp.Compare(a.N, b.N))
 }

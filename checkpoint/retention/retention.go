@@ -3,6 +3,7 @@
 package retention
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -101,4 +102,39 @@ func (r Rules) Old(pane []record.Checkpoint, age time.Duration) []record.Checkpo
 		}
 	}
 	return out
+}
+
+// Over names the checkpoints of all panes that are past the limits, or older than an
+// age that is not 0, by pane and number. The last of a pane stays where nothing else
+// remembers that its number was given.
+func (r Rules) Over(all *record.Held, olderThan time.Duration) []record.Checkpoint {
+	var list []record.Checkpoint
+	for _, pane := range byPane(all.Checkpoints) {
+		expired := r.Expired(pane)
+		if olderThan > 0 {
+			expired = append(expired, r.Old(pane, olderThan)...)
+		}
+		last := pane[len(pane)-1]
+		if !slices.ContainsFunc(all.Panes, func(p record.PaneState) bool { return p.ID == last.Pane.ID && p.HighestN >= last.N }) {
+			expired = slices.DeleteFunc(expired, func(c record.Checkpoint) bool { return c.N == last.N })
+		}
+		list = append(list, expired...)
+	}
+	slices.SortFunc(list, func(a, b record.Checkpoint) int {
+		return cmp.Or(cmp.Compare(a.Pane.ID, b.Pane.ID), cmp.Compare(a.N, b.N))
+	})
+	return slices.CompactFunc(list, func(a, b record.Checkpoint) bool { return a.Ref == b.Ref })
+}
+
+// byPane splits a sorted list into one list a pane.
+func byPane(all []record.Checkpoint) [][]record.Checkpoint {
+	var groups [][]record.Checkpoint
+	for i := range all {
+		if i == 0 || all[i].Pane.ID != all[i-1].Pane.ID {
+			groups = append(groups, nil)
+		}
+		g := &groups[len(groups)-1]
+		*g = append(*g, all[i])
+	}
+	return groups
 }

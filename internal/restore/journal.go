@@ -160,3 +160,15 @@ func RemoveJournal(path string) error {
 	}
 	return nil
 }
+
+// Name says what j's run was, for people.
+func (j *Journal) Name() string {
+	if j.N > 0 && (j.Action == "restore" || j.Action == "revert") {
+		return fmt.Sprintf("a %s of checkpoint %d", j.Action, j.N)
+	}
+	article := "a"
+	if j.Action == "undo" {
+		article = "an"
+	}
+	return article + " " + j.Action
+}
