@@ -163,16 +163,11 @@ func checkFlags(r RestoreRequest) error {
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
-	to := plan.Target{Tree: c.Tree, Bytes: bytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten, Made: kept.Made}
+	to := plan.Target{Tree: c.Tree, Bytes: plan.BytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten, Made: kept.Made}
 	if c.Beside == "" {
 		to.LeftOut = c.LeftOut
 	}
 	return to, err
-}
-
-func bytesOf(disk string) (b plan.Bytes) {
-	b.Tree, b.Known = record.BytesOf(disk)
-	return b
 }
 
 // lookAndPlan looks at the work tree and plans the way to the target that choose

@@ -91,7 +91,7 @@ func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (r
 	if len(rev.changes) == 0 {
 		return rev, &Error{Code: NothingToUndo, Message: fmt.Sprintf("there is nothing to revert: checkpoint %d changed nothing against %s", c.N, d.Against), Command: "checkpoint list"}
 	}
-	if rev.bytes, err = s.baseBytes(ctx, h, c); err != nil {
+	if rev.bytes, err = s.planner.BytesKept(ctx, h.BaseDisk(c)); err != nil {
 		return rev, err
 	}
 	if c.Base != nil {
@@ -106,19 +106,6 @@ func (s *Store) planRevert(ctx context.Context, h *record.Held, c Checkpoint) (r
 	rev.period, rev.since = company.Until(c, rev.base, from), d.Against
 	rev.leftOut, err = s.LeftOutAll(ctx, c)
 	return rev, err
-}
-
-// baseBytes is what is known of the bytes on disk of what baseTree gives for c.
-func (s *Store) baseBytes(ctx context.Context, h *record.Held, c Checkpoint) (plan.Bytes, error) {
-	b := bytesOf(h.BaseDisk(c))
-	if b.Tree == "" {
-		return b, nil
-	}
-	missing, err := s.repo.Missing(ctx, []string{b.Tree})
-	if len(missing) > 0 {
-		b = plan.Bytes{}
-	}
-	return b, err
 }
 
 // mergedTarget is the work tree in l without what rev takes back. o knows whose

@@ -124,7 +124,7 @@ func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest)
 // editedSince says which files were changed since the step before, and by whose
 // turns where that can be told.
 func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRequest) error {
-	expected := plan.Target{Tree: st.expect.Tree, Bytes: bytesOf(st.expect.Disk), Name: "what it left"}
+	expected := plan.Target{Tree: st.expect.Tree, Bytes: plan.BytesOf(st.expect.Disk), Name: "what it left"}
 	changes, err := s.planner.Changed(ctx, plan.From{Tree: l.made.Tree, Bytes: l.made.Bytes}, expected)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if c.Damaged != "" {
 		return step{}, fail.Broken(c.N, c.Damaged)
 	}
-	baseBytes := bytesOf(c.Base.Disk)
+	baseBytes := plan.BytesOf(c.Base.Disk)
 	missing, err := s.repo.Missing(ctx, strings.Fields(c.Base.Tree+" "+baseBytes.Tree))
 	if err != nil {
 		return step{}, err

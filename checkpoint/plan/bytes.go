@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/snapshot"
@@ -18,6 +19,25 @@ import (
 type Bytes struct {
 	Known bool
 	Tree  string // empty: all are as their blobs
+}
+
+// BytesOf is what the digest of a checkpoint, or of a base, says of bytes.
+func BytesOf(disk string) (b Bytes) {
+	b.Tree, b.Known = record.BytesOf(disk)
+	return b
+}
+
+// BytesKept is BytesOf, as far as the repository has them still.
+func (s *Planner) BytesKept(ctx context.Context, disk string) (Bytes, error) {
+	b := BytesOf(disk)
+	if b.Tree == "" {
+		return b, nil
+	}
+	missing, err := s.Repo.Missing(ctx, []string{b.Tree})
+	if len(missing) > 0 {
+		b = Bytes{}
+	}
+	return b, err
 }
 
 // mirrors are the entries of such a tree.
