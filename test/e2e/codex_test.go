@@ -1,0 +1,126 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/testutil/fakemodel"
+	"github.com/turnback/turnback/internal/testutil/gittest"
+)
+
+// codexWorld is a world with Codex in place of Claude Code, and a model that
+// speaks Responses.
+type codexWorld struct {
+	*world
+	responses *fakemodel.Responses
+}
+
+func newCodexWorld(t *testing.T) *codexWorld {
+	t.Helper()
+	program := os.Getenv("TURNBACK_E2E_CODEX")
+	if !filepath.IsAbs(program) {
+		t.Fatal("set TURNBACK_E2E_CODEX to an absolute path, or run: make e2e")
+	}
+	w := &codexWorld{&world{t: t, repo: gittest.NewCommitted(t, map[string]string{"a.txt": "one\n"}), run: shortDir(t)}, fakemodel.StartResponses(t)}
+	w.model = fakemodel.Start(t) // asked for nothing
+	w.tools = programs{turnback: os.Getenv("TURNBACK_E2E_BIN")}
+	w.writeHome(".codex/config.toml", fmt.Sprintf(`model = "mock"
+model_provider = "mock"
+[model_providers.mock]
+name = "mock"
+base_url = %q
+wire_api = "responses"
+[features]
+plugins = false
+[analytics]
+enabled = false
+`, w.responses.URL))
+	t.Cleanup(w.stopDaemon)
+	w.agentNamed("codex", program)
+	return w
+}
+
+// exec runs Codex for one prompt through `turnback run --conversation`, and
+// returns the id of its thread.
+func (w *codexWorld) exec(args ...string) string {
+	w.t.Helper()
+	args = append([]string{"run", "--conversation", "--", filepath.Join(w.run, "codex"), "exec"}, args...)
+	stdout, stderr, code := w.command(w.tools.turnback, args...)
+	var thread string
+	for line := range strings.Lines(stdout) {
+		var e struct {
+			Type   string `json:"type"`
+			Thread string `json:"thread_id"`
+		}
+		if json.Unmarshal([]byte(line), &e) == nil && e.Type == "thread.started" {
+			thread = e.Thread
+		}
+	}
+	if code != 0 || thread == "" || strings.Contains(stdout, `"turn.failed"`) {
+		w.t.Fatalf("codex exec: exit %d\nstdout: %s\nstderr: %s\nproblems: %q", code, stdout, stderr, w.responses.Problems())
+	}
+	return thread
+}
+
+func (w *codexWorld) wantSent(when string, has, hasNot []string) {
+	w.t.Helper()
+	requests := w.responses.Requests()
+	body := string(requests[len(requests)-1].Body)
+	for _, mark := range has {
+		if !strings.Contains(body, mark) {
+			w.t.Errorf("%s: the request lacks %q", when, mark)
+		}
+	}
+	for _, mark := range hasNot {
+		if strings.Contains(body, mark) {
+			w.t.Errorf("%s: the request still has %q", when, mark)
+		}
+	}
+	if w.t.Failed() {
+		_, input, _ := strings.Cut(body, `"input":`)
+		w.t.Fatalf("%s: the request's input was\n%s", when, input)
+	}
+}
+
+func (w *codexWorld) explores(goal, mark, report string) {
+	call := func(namespace, name string, arguments map[string]any) fakemodel.ResponsesReply {
+		return fakemodel.ResponsesReply{Calls: []fakemodel.ResponsesCall{{Namespace: namespace, Name: name, Arguments: arguments}}}
+	}
+	w.responses.Add(
+		call("mcp__turnback", "checkpoint", map[string]any{"goal": goal}),
+		call("", "exec_command", map[string]any{"cmd": "echo " + mark}),
+		call("mcp__turnback", "rewind", map[string]any{"report": report}),
+		fakemodel.ResponsesReply{Text: "done"},
+	)
+}
+
+// TestCodexCollapsesThroughTheProxy: the whole way, with the real Codex.
+func TestCodexCollapsesThroughTheProxy(t *testing.T) {
+	w := newCodexWorld(t)
+	w.explores("find it", "EXPLORED-ONE", "REPORT-ONE")
+	thread := w.exec("--json", "-s", "danger-full-access", "explore")
+	w.wantSent("after the rewind", []string{"REPORT-ONE", "find it"}, []string{"EXPLORED-ONE"})
+
+	w.exec("resume", thread, "--json", "a later turn")
+	w.wantSent("a turn later", []string{"REPORT-ONE", "a later turn"}, []string{"EXPLORED-ONE"})
+
+	w.explores("find more", "EXPLORED-TWO", "REPORT-TWO")
+	w.exec("resume", thread, "--json", "explore again")
+	w.wantSent("after the second rewind", []string{"REPORT-ONE", "REPORT-TWO"}, []string{"EXPLORED-ONE", "EXPLORED-TWO"})
+
+	if problems := w.responses.Problems(); len(problems) > 0 || w.responses.Pending() > 0 {
+		t.Errorf("problems %q, %d replies were not asked for", problems, w.responses.Pending())
+	}
+	var stats api.ConversationStatsResult
+	w.turnbackJSON(&stats, "call", "conversation-stats")
+	if len(stats.Sessions) != 1 || stats.Sessions[0].Session != thread || stats.Sessions[0].Agent != "codex" || stats.Sessions[0].Rewinds != 2 {
+		t.Errorf("stats: %+v", stats)
+	}
+}
