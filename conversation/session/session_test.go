@@ -205,24 +205,28 @@ func TestB145ARewindIsTheSameInMemoryAndReloaded(t *testing.T) {
 	h := newHarness(t)
 	h.user("find the bug")
 	h.step("I look.", h.read("a.go"), h.checkpoint("the bug"), h.read("b.go"))
+	want := &conversation.Boundary{EntryID: h.s.Leaf(), Messages: 5}
+	if got := h.s.State().Open.Boundary; *got != *want {
+		t.Errorf("boundary %+v, want that behind the batch, %+v", got, want)
+	}
 	h.step("", h.read("c.go"))
 	h.step("In d.go perhaps.", h.read("d.go"))
 	left := h.s.Leaf()
 	h.step("Found it.", h.rewind("it is in d.go"))
-	want := `
+	context := `
 user: "find the bug"
 assistant: "I look." call1=read call2=checkpoint call3=read
 tool: ->call1 "read of call1" ->call2 ` + framed("the bug", "it is in d.go", "", "Found it.") + ` ->call3 "read of call3"
 `
-	h.wantContext(want)
+	h.wantContext(context)
 	h.same()
 	h.reopen()
-	h.wantContext(want)
+	h.wantContext(context)
 	h.same()
 
 	h.says("It is in d.go.")
-	want += `assistant: "It is in d.go."` + "\n"
-	h.wantContext(want)
+	context += `assistant: "It is in d.go."` + "\n"
+	h.wantContext(context)
 
 	// The branch that was left can be gone back to, also after a restart.
 	h.must(h.s.MoveLeaf(left))

@@ -70,6 +70,20 @@ func importControls() []control {
 			want: []string{"internal/api/bad.go:2: api imports internal/xec (rule wire)"},
 		},
 		{
+			rule: "library",
+			files: map[string]string{
+				"conversation/bad.go":         importing("conversation", "m/internal/xec", "encoding/json"),
+				"conversation/part/bad.go":    importing("part", "m/conversation", "golang.org/x/sys/unix"),
+				"conversation/part/ok.go":     importing("part", "m/conversation", "syscall"),
+				"conversation/bad_test.go":    importing("conversation_test", "pgregory.net/rapid"),
+				"internal/conversations/a.go": importing("conversations", "m/conversation", "m/internal/xec"),
+			},
+			want: []string{
+				"conversation/bad.go:2: imports m/internal/xec (rule library)",
+				"conversation/part/bad.go:3: imports golang.org/x/sys/unix (rule library)",
+			},
+		},
+		{
 			rule: "tests",
 			files: map[string]string{
 				"checkpoint/bad.go":     importing("checkpoint", "m/internal/testutil/gittest", "testing"),

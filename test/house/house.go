@@ -53,6 +53,7 @@ func Rules() []Rule {
 		{"floors", "an import goes down only: " + floorPlan(), checkFloors},
 		{"faces", "the command line and the tour reach the daemon through connect and api alone", checkFaces},
 		{"wire", "api, the wire types, imports nothing of ours", checkWire},
+		{"library", "conversation is for others to import: it needs the standard library and itself, nothing else", checkLibrary},
 		{"tests", "what ships imports no test helper", checkTestImports},
 		{"exec", "only " + execRoom + " starts processes", checkExec},
 		{"exit", "only main ends the process", checkExit},

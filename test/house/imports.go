@@ -110,6 +110,27 @@ func checkWire(s *Source) []Violation {
 	return found
 }
 
+// checkLibrary keeps the conversation library free of our other rooms and of
+// other modules. A path of the standard library has no dot in its first part.
+func checkLibrary(s *Source) []Violation {
+	const library = "conversation"
+	var found []Violation
+	for _, f := range s.shipped() {
+		if room(f.Dir()) != library {
+			continue
+		}
+		for _, spec := range f.Imports {
+			p := importPath(spec)
+			to, own := s.ours(p)
+			first, _, _ := strings.Cut(p, "/")
+			if own && room(to) != library || !own && strings.Contains(first, ".") {
+				found = append(found, s.violation(f, spec.Pos(), "imports %s", p))
+			}
+		}
+	}
+	return found
+}
+
 func checkTestImports(s *Source) []Violation {
 	var found []Violation
 	s.eachImport(func(_ *File, _, to string, v Violation) {
