@@ -34,8 +34,8 @@ func (b *Book) List(p api.ConversationListParams) api.ConversationListResult {
 // matters says whether there is anything to tell of a session.
 func (s *session) matters() bool { return len(s.Marks) > 0 || s.Reason != "" || s.Tokens.Requests > 0 }
 
-// inDir are the sessions that work in dir, below it or above it; all of them
-// when it is empty.
+// inDir are the sessions that work in dir, below it or above it, or of which it
+// is not known where; all of them when it is empty.
 func (b *Book) inDir(dir string) []*session {
 	b.mu.Lock()
 	var all []*session
@@ -46,7 +46,7 @@ func (b *Book) inDir(dir string) []*session {
 	return slices.DeleteFunc(all, func(s *session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return dir != "" && !holds(s.Dir, dir) && !holds(dir, s.Dir)
+		return dir != "" && s.Dir != "" && !holds(s.Dir, dir) && !holds(dir, s.Dir)
 	})
 }
 

@@ -70,7 +70,8 @@ func serve(ctx context.Context, o Options, instructions string, tools []tool) er
 			return a.result(), nil
 		})
 	}
-	err := server.Run(ctx, &sdk.IOTransport{Reader: o.In, Writer: o.Out, MaxLineLength: maxLine})
+	wire := newDrain(ctx, o.In, o.Out)
+	err := server.Run(ctx, &sdk.IOTransport{Reader: wire, Writer: wire, MaxLineLength: maxLine})
 	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -35,7 +35,9 @@ const (
 	summaryLine    = `{"type":"user","uuid":"c2","parentUuid":"c1","isSidechain":false,"isCompactSummary":true,"message":{"role":"user","content":"summary: Checkpoint created."}}`
 )
 
-func sidechain(line string) string { return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1) }
+func sidechain(line string) string {
+	return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1)
+}
 
 func TestHistoryTellsTheState(t *testing.T) {
 	start := []string{linePrompt, call("a1", "u1", "m1", "t1", checkpointTool, `{"goal":" g "}`)}
