@@ -24,6 +24,11 @@ const (
 	Responses Provider = "responses" // OpenAI Responses, also its compact
 	Chat      Provider = "chat"      // Chat Completions
 	Gemini    Provider = "gemini"    // generateContent, streamGenerateContent, countTokens
+
+	// Two agents let a plugin change their messages before they become a request.
+	// The body is an object with the list of them as "messages".
+	Pi       Provider = "pi"       // as its context event has them
+	OpenCode Provider = "opencode" // as its hook experimental.chat.messages.transform has them
 )
 
 // Result is a body as it is to be sent, and what its history tells about

@@ -225,6 +225,14 @@ func TestChatSpan(t *testing.T) {
 			},
 		},
 		{
+			name: "a report that ends as details do",
+			history: []string{
+				asked, chatCalls("null", cp), tool("c", conversation.CreatedText("g")),
+				chatCalls("null", chatCall("w", "turnback_rewind", `{"report":"R\n\n{\"goal\":1,\"startedAt\":2}"}`)), tool("w", conversation.RewindText()),
+			},
+			want: []string{asked, chatCalls("null", cp), tool("c", head("g")+"\n"+framed("R\n\n{\"goal\":1,\"startedAt\":2}", ""))},
+		},
+		{
 			name: "Copilot's names, a result of blocks",
 			history: []string{
 				asked, chatCalls(`""`, chatCall("c", "turnback-checkpoint", `{"goal":"g"}`)), `{"role":"tool","content":[{"type":"text","text":` + quote(conversation.CreatedText("g")) + `}],"tool_call_id":"c"}`,

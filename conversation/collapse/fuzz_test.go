@@ -13,7 +13,7 @@ import (
 )
 
 func providers() []collapse.Provider {
-	return []collapse.Provider{collapse.Anthropic, collapse.Responses, collapse.Chat, collapse.Gemini}
+	return []collapse.Provider{collapse.Anthropic, collapse.Responses, collapse.Chat, collapse.Gemini, collapse.Pi, collapse.OpenCode}
 }
 
 // around is a span of generated steps: those of the checkpoint and the rewind.

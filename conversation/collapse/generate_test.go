@@ -159,6 +159,10 @@ func render(p collapse.Provider, steps []step, mark bool) []string {
 			list = append(list, renderResponses(s)...)
 		case collapse.Gemini:
 			list = append(list, renderGemini(s)...)
+		case collapse.Pi:
+			list = append(list, renderPi(s)...)
+		case collapse.OpenCode:
+			list = append(list, renderOpenCode(s)...)
 		}
 	}
 	return list

@@ -40,6 +40,7 @@ type test struct {
 func listName(p collapse.Provider) string {
 	return map[collapse.Provider]string{
 		collapse.Anthropic: "messages", collapse.Chat: "messages", collapse.Responses: "input", collapse.Gemini: "contents",
+		collapse.Pi: "messages", collapse.OpenCode: "messages",
 	}[p]
 }
 

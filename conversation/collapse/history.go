@@ -53,6 +53,7 @@ type item struct {
 	model    bool // the model's output
 	system   bool // a system message
 	person   bool // a message of the user's role
+	answered bool // the model's, with the results of its calls (OpenCode)
 	extra    bool // has members that the rules do not know
 	unknown  bool // of a type that the rules do not know, or ambiguous
 	bareText bool // content is a string
@@ -156,13 +157,20 @@ func (w *walk) output(i int) {
 	b.last, b.end = int32(i), int32(i)
 	from, to := w.items[i].parts[0], w.items[i].parts[1]
 	for p := from; p < to; p++ {
-		if w.parts[p].kind != call {
-			continue
+		switch w.parts[p].kind {
+		case call:
+			b.calls++
+			if !w.parts[p].unpaired {
+				w.pending = append(w.pending, p)
+			}
+		case result:
+			if w.items[i].answered && w.reason == "" {
+				w.answer(i, p)
+			}
 		}
-		b.calls++
-		if !w.parts[p].unpaired {
-			w.pending = append(w.pending, p)
-		}
+	}
+	if w.items[i].answered { // a step is a batch
+		w.inModel = false
 	}
 }
 

@@ -44,6 +44,10 @@ func read(p Provider, host conversation.Host, body []byte) (*history, error) {
 	case Gemini:
 		// countTokens and some logins wrap the request.
 		element, members = r.gemini, map[string]bool{"contents": true, "generateContentRequest": false, "request": false}
+	case Pi:
+		element, members = r.pi, map[string]bool{"messages": true}
+	case OpenCode:
+		element, members = r.openCode, map[string]bool{"messages": true}
 	default:
 		return nil, errShape
 	}

@@ -20,6 +20,8 @@ func problemsOf(p collapse.Provider, body []byte) []string {
 		return chatProblems(body)
 	case collapse.Responses:
 		return responsesProblems(body)
+	case collapse.Pi, collapse.OpenCode:
+		return inProcessProblems(body)
 	default:
 		return geminiProblems(body)
 	}
