@@ -262,6 +262,9 @@ type RestoreResult struct {
 type SaveCheckpointParams struct {
 	Place
 	Label string `json:"label,omitempty"`
+	// Conversation: it goes with a checkpoint of the agent's conversation, and
+	// counts apart from those that are saved by hand.
+	Conversation bool `json:"conversation,omitempty"`
 }
 
 // SaveCheckpointResult is the result of save-checkpoint.

@@ -62,6 +62,7 @@ const (
 	ReportNeedsInput   ReportKind = "needs_input"   // the agent asks the person
 	ReportStop         ReportKind = "stop"          // the agent rests
 	ReportFailed       ReportKind = "failed"        // the turn ended with an error
+	ReportAborted      ReportKind = "aborted"       // the person interrupted the turn
 	ReportCompacted    ReportKind = "compacted"     // the agent summarised its conversation
 	ReportSeen         ReportKind = "seen"          // nothing but a sign of life
 )
@@ -83,8 +84,8 @@ type AgentReport struct {
 	Background int        `json:"background,omitempty"` // ReportStop: background tasks that still run; the turn goes on
 	Reason     string     `json:"reason,omitempty"`     // session start and end: the agent's own word (clear, resume, ...)
 	Transcript string     `json:"transcript,omitempty"` // absolute path of the agent's transcript
-	// TranscriptPlace says where in the transcript the turn ended; ReportStop and
-	// ReportFailed, opaque, kept with the checkpoint. Empty: not known.
+	// TranscriptPlace says where in the transcript the turn ended; ReportStop,
+	// ReportFailed and ReportAborted, opaque, kept with the checkpoint. Empty: not known.
 	TranscriptPlace string   `json:"transcript_place,omitempty"`
 	ToolWrites      bool     `json:"tool_writes,omitempty"` // ReportToolStart: the tool can write files; a start save holds it back
 	Paths           []string `json:"paths,omitempty"`       // files that the tool names, absolute

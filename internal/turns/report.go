@@ -236,6 +236,8 @@ func events(r api.AgentReport, w, before registry.Window, child bool) []agentsta
 		return claim(agentstate.Done)
 	case api.ReportFailed:
 		return claim(agentstate.Errored)
+	case api.ReportAborted:
+		e.Kind = agentstate.Interrupt
 	default:
 		return nil
 	}
@@ -322,7 +324,7 @@ func makesWindow(r api.AgentReport) bool {
 func knownKind(k api.ReportKind) bool {
 	switch k {
 	case api.ReportSessionStart, api.ReportSessionEnd, api.ReportPrompt, api.ReportToolStart, api.ReportToolEnd,
-		api.ReportNeedsInput, api.ReportStop, api.ReportFailed, api.ReportCompacted, api.ReportSeen:
+		api.ReportNeedsInput, api.ReportStop, api.ReportFailed, api.ReportAborted, api.ReportCompacted, api.ReportSeen:
 		return true
 	}
 	return false

@@ -19,9 +19,12 @@ func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, prog
 	if err != nil {
 		return api.SaveCheckpointResult{}, err
 	}
-	w := f.window
+	w, kind := f.window, checkpoint.KindManual
+	if p.Conversation {
+		kind = checkpoint.KindConversation
+	}
 	res, err := f.store.Save(ctx, checkpoint.SaveRequest{
-		Kind: checkpoint.KindManual, Pane: f.pane(), Turn: w.Turn, State: string(w.StateOrNone()), Label: p.Label, Always: true,
+		Kind: kind, Pane: f.pane(), Turn: w.Turn, State: string(w.StateOrNone()), Label: p.Label, Always: true,
 		Agent: w.Agent, AgentSession: w.AgentSession,
 		Progress: func(done, total int64) { progress(api.Progress{What: "saving files", Done: done, Total: total}) },
 	})
