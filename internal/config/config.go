@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -24,6 +26,20 @@ type Config struct {
 	Git          string       `toml:"git"` // absolute path of the git program; empty: found in PATH
 	Agents       Agents       `toml:"agents"`
 	Conversation Conversation `toml:"conversation"`
+	Agent        Agent        `toml:"agent"`
+}
+
+// Agent is the table [agent]: our own.
+type Agent struct {
+	Model     string              `toml:"model"`     // PROVIDER/NAME; empty: --model says it
+	Window    int                 `toml:"window"`    // tokens that the model can be given; 0: as is known of it
+	Endpoints map[string]Endpoint `toml:"endpoints"` // by the PROVIDER of a model; they speak Chat Completions
+}
+
+// Endpoint is a table [agent.endpoints.NAME].
+type Endpoint struct {
+	URL    string `toml:"url"`     // base URL, with the version at its end
+	KeyEnv string `toml:"key_env"` // the environment variable with its key; empty: it needs none
 }
 
 // Conversation is the table [conversation].
@@ -214,6 +230,26 @@ func (c Config) check() []Problem {
 	for key, base := range map[string]string{"anthropic": proxy.Anthropic, "gemini": proxy.Gemini, "openai": proxy.OpenAI} {
 		if base != "" && !isBaseURL(base) {
 			bad("conversation.proxy."+key, "%q is no base URL", base)
+		}
+	}
+	out = append(out, c.Agent.check()...)
+	return out
+}
+
+func (a Agent) check() []Problem {
+	var out []Problem
+	bad := func(key, accepts, format string, args ...any) {
+		out = append(out, Problem{Key: key, Text: fmt.Sprintf(format, args...), Accepted: []string{accepts}})
+	}
+	if provider, name, ok := strings.Cut(a.Model, "/"); a.Model != "" && (!ok || provider == "" || name == "") {
+		bad("agent.model", "PROVIDER/NAME", "%q names no provider", a.Model)
+	}
+	if a.Window < 0 {
+		bad("agent.window", "0 or more", "%d is less than 0", a.Window)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Endpoints)) {
+		if e := a.Endpoints[name]; !isBaseURL(e.URL) {
+			bad("agent.endpoints."+name+".url", "a base URL, https:// or http://", "%q is no base URL", e.URL)
 		}
 	}
 	return out

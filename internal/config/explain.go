@@ -98,14 +98,9 @@ func fieldKey(typ reflect.Type, above []string, field string) []string {
 func kindOf(key []string) string {
 	typ := reflect.TypeFor[Config]()
 	for _, name := range key {
-		if typ.Kind() != reflect.Struct {
+		if typ = below(typ, name); typ == nil {
 			return ""
 		}
-		i := slices.Index(tags(typ), name)
-		if i < 0 {
-			return ""
-		}
-		typ = typ.Field(i).Type
 	}
 	switch typ.Kind() {
 	case reflect.Bool:

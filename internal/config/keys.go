@@ -9,13 +9,28 @@ import (
 func keysOf(table []string) []string {
 	typ := reflect.TypeFor[Config]()
 	for _, name := range table {
-		i := slices.Index(tags(typ), name)
-		if i < 0 || typ.Field(i).Type.Kind() != reflect.Struct {
+		if typ = below(typ, name); typ == nil {
 			return nil
 		}
-		typ = typ.Field(i).Type
+	}
+	if typ.Kind() != reflect.Struct {
+		return nil
 	}
 	return tags(typ)
+}
+
+// below is the type of a key of a table; nil when the table has no such key. A
+// table of tables takes any name.
+func below(table reflect.Type, name string) reflect.Type {
+	switch table.Kind() {
+	case reflect.Map:
+		return table.Elem()
+	case reflect.Struct:
+		if i := slices.Index(tags(table), name); i >= 0 {
+			return table.Field(i).Type
+		}
+	}
+	return nil
 }
 
 func tags(typ reflect.Type) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -101,7 +102,7 @@ func (w *Watcher) read() bool {
 		w.err = err
 		return changed
 	}
-	changed := w.err != nil || c != w.config
+	changed := w.err != nil || !reflect.DeepEqual(c, w.config)
 	w.config, w.err = c, nil
 	return changed
 }

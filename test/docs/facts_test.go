@@ -142,9 +142,18 @@ func TestSettingsAreTold(t *testing.T) {
 	if diff := cmp.Diff(config.Default(), shown); diff != "" {
 		t.Errorf("%s shows other defaults (-want +shown):\n%s", manual, diff)
 	}
+	text := blocks[i].text
+	for _, b := range blocks[i+1:] { // tables that have no default
+		if b.kind == "toml" {
+			if _, problems := config.Parse([]byte(b.text)); len(problems) > 0 {
+				t.Errorf("%s: %v", manual, problems)
+			}
+			text += "\n" + b.text
+		}
+	}
 	keys := in(t, "internal/config/config.go", "toml:\"(\\w+)\"")
 	for _, key := range keys {
-		if !regexp.MustCompile(`(?m)^\[?((agents|conversation)\.)?`+key+`\b`).MatchString(blocks[i].text) && key != "agents" && key != "conversation" {
+		if !regexp.MustCompile(`(?m)^\[?((agents?|conversation)\.)?`+key+`\b`).MatchString(text) && key != "agents" && key != "conversation" {
 			t.Errorf("%s does not show the setting %s", manual, key)
 		}
 	}
