@@ -1,0 +1,170 @@
+// Package provider is what our agent needs of a model: a conversation goes in,
+// a message comes out in pieces. A folder for each kind of provider speaks to it
+// by the provider's own library.
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/turnback/turnback/conversation/session"
+)
+
+// Model is a model that answers. It is safe for several goroutines.
+type Model interface {
+	// Name is PROVIDER/NAME, as the person gives it.
+	Name() string
+
+	// ReminderRole is the role of the messages that the host adds.
+	ReminderRole() session.Role
+
+	// Size is how many bytes the messages have in a request.
+	Size(messages []session.Message) (int, error)
+
+	// Answer asks for the next message. Pieces of its text go to said as they
+	// come, in the calling goroutine. When the context ends, or the connection
+	// breaks in the middle, the reply holds what had come whole, and the error
+	// is there too; calls whose arguments were cut off are not among it. Other
+	// errors are an *Error.
+	Answer(ctx context.Context, r Request, said func(string)) (Reply, error)
+}
+
+// Request is what a model is asked.
+type Request struct {
+	System   string
+	Messages []session.Message // as the session gives them: pairs in order
+	Tools    []Tool
+}
+
+// Tool is a tool that a model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON Schema of its arguments, an object
+}
+
+// Reply is what a model answered.
+type Reply struct {
+	Message session.Message // of the assistant; its Stop is in the provider's word
+	Usage   Usage
+	Bytes   int // of the messages in the request
+	// CutShort says that the model stopped because its answer had grown too long.
+	CutShort bool
+}
+
+// Usage is what the provider counted, in tokens. Zero: it told nothing.
+type Usage struct {
+	Input  int64 `json:"input"` // all of the request, cached parts included
+	Cached int64 `json:"cached"`
+	Output int64 `json:"output"`
+}
+
+// Kind says what kept a model from answering.
+type Kind string
+
+// The kinds of errors.
+const (
+	KindNoKey     Kind = "no_key"
+	KindRefused   Kind = "refused" // no connection
+	KindAuth      Kind = "auth"
+	KindLimit     Kind = "limit" // too many requests, or overloaded
+	KindModel     Kind = "model" // no such model
+	KindTooLong   Kind = "too_long"
+	KindSignature Kind = "signature" // a signed block of an earlier message was not taken
+	KindOther     Kind = "other"
+)
+
+// Error is why a model did not answer, in words for a person.
+type Error struct {
+	Kind   Kind
+	Status int    // HTTP; 0: there was no answer
+	Text   string // lower case, no full stop
+	Hint   string // what to do; may be empty
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsKind says whether an error is of that kind.
+func IsKind(err error, kind Kind) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == kind
+}
+
+// Place is where a provider is reached, as its errors tell it.
+type Place struct {
+	Model  string // without the provider
+	URL    string
+	KeyVar string // environment variable with the key
+	URLVar string // environment variable with the base URL
+}
+
+// Failed is the error for what a library returned. Message is the provider's own,
+// status that of its answer, 0 when there was none.
+func (p Place) Failed(err error, status int, message string) *Error {
+	e := &Error{Kind: KindOther, Status: status, Err: err}
+	said := strings.TrimSpace(strings.Join(strings.Fields(message), " "))
+	lower := strings.ToLower(said)
+	switch {
+	case status == 0:
+		e.Kind, e.Text = KindRefused, "no answer from "+p.URL+": "+cause(err)
+		e.Hint = "is it running, and is " + p.URLVar + " right?"
+		return e
+	case status == 401 || status == 403:
+		e.Kind, e.Text, e.Hint = KindAuth, p.URL+" does not take the key", "check "+p.KeyVar
+	case status == 429 || status == 529:
+		e.Kind, e.Text, e.Hint = KindLimit, p.URL+" takes no more requests now", "wait, or look at the limits of the account"
+	case strings.Contains(lower, "signature") && status == 400:
+		e.Kind, e.Text = KindSignature, "the provider does not take a signed block of an earlier message"
+	case tooLong(lower) && (status == 400 || status == 413):
+		e.Kind, e.Text, e.Hint = KindTooLong, "the conversation is too long for "+p.Model, "/compact makes it shorter"
+	case status == 404, strings.Contains(lower, "model") && (strings.Contains(lower, "not found") || strings.Contains(lower, "does not exist")):
+		e.Kind, e.Text, e.Hint = KindModel, p.URL+" knows no model "+p.Model, "name another one by --model"
+	default:
+		e.Text = p.URL + " answered with an error"
+	}
+	if said != "" {
+		e.Text += ": " + firstRunes(said, 300)
+	}
+	return e
+}
+
+// CutOff is the error for an answer that ended in its midst.
+func CutOff(url string) *Error {
+	return &Error{Kind: KindRefused, Text: url + " broke off in the middle of an answer", Hint: "say go on"}
+}
+
+func tooLong(message string) bool {
+	for _, words := range []string{"prompt is too long", "context length", "context_length", "context window", "maximum context", "too many tokens", "exceeds the available context"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// cause is the innermost error: what is around it names the URL once more.
+func cause(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i] + "..."
+		}
+		n--
+	}
+	return text
+}

@@ -1,0 +1,265 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/turnback/turnback/internal/coder/tool"
+)
+
+// Terminal is the person's.
+type Terminal struct {
+	In     *os.File // nil: there is none
+	Out    io.Writer
+	Colour bool
+}
+
+// Answer is what the person says to a question.
+type Answer int
+
+// The answers.
+const (
+	No Answer = iota
+	Yes
+	Always
+)
+
+// ErrLeft says that the person has left.
+var ErrLeft = errors.New("the person has left")
+
+const (
+	ctrlC  = 3
+	escape = 27
+)
+
+// Console is a terminal in raw mode: a line editor between turns, and keys that
+// abort, and answer questions, while one runs. Close gives the terminal back.
+type Console struct {
+	// Lines writes to the console.
+	*Lines
+
+	in     *os.File
+	out    io.Writer
+	before *term.State
+	editor *term.Terminal
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	handler func(chunk []byte) // who gets the keys now; nil: the editor
+	pending []byte             // for the editor
+	ready   chan struct{}      // pending has grown, or the input has ended
+	ended   bool
+	brk     bool // an interrupt was among the keys
+}
+
+// NewConsole takes a terminal over until Close.
+func NewConsole(ctx context.Context, t Terminal) (*Console, error) {
+	before, err := term.MakeRaw(int(t.In.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	out := crlf{t.Out}
+	c := &Console{
+		Lines: &Lines{Text: out, About: out, Colour: t.Colour, Terminal: true},
+		in:    t.In, out: out, before: before, ready: make(chan struct{}, 1),
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	c.editor = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{editorKeys{c, ctx}, t.Out}, "> ")
+	if width, height, err := term.GetSize(int(t.In.Fd())); err == nil && width > 0 {
+		_ = c.editor.SetSize(width, height)
+	}
+	c.done.Go(func() { c.pump(ctx) })
+	return c, nil
+}
+
+// Close gives the terminal back as it was.
+func (c *Console) Close() error {
+	c.stop()
+	c.done.Wait()
+	return term.Restore(int(c.in.Fd()), c.before)
+}
+
+// pump hands keys to whoever gets them now.
+func (c *Console) pump(ctx context.Context) {
+	buf := make([]byte, 1024)
+	for ctx.Err() == nil {
+		readable, err := wait(c.in)
+		if err == nil && !readable {
+			continue
+		}
+		n, rerr := c.in.Read(buf)
+		c.mu.Lock()
+		if h := c.handler; h != nil && n > 0 {
+			h(bytes.Clone(buf[:n]))
+		} else {
+			c.keep(buf[:n])
+		}
+		over := err != nil || rerr != nil
+		c.ended = c.ended || over
+		c.mu.Unlock()
+		c.wake()
+		if over {
+			return
+		}
+	}
+}
+
+// keep leaves keys to the editor. c.mu is held.
+func (c *Console) keep(keys []byte) {
+	c.brk = c.brk || bytes.IndexByte(keys, ctrlC) >= 0
+	c.pending = append(c.pending, keys...)
+}
+
+func (c *Console) wake() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// editorKeys reads what was kept for the editor.
+type editorKeys struct {
+	c   *Console
+	ctx context.Context
+}
+
+func (e editorKeys) Read(p []byte) (int, error) {
+	for {
+		e.c.mu.Lock()
+		n := copy(p, e.c.pending)
+		e.c.pending = e.c.pending[n:]
+		ended := e.c.ended
+		e.c.mu.Unlock()
+		switch {
+		case n > 0:
+			return n, nil
+		case ended:
+			return 0, io.EOF
+		}
+		select {
+		case <-e.c.ready:
+		case <-e.ctx.Done():
+			return 0, io.EOF
+		}
+	}
+}
+
+// Line reads a line of the person. At the end of the input, or after Ctrl-D or
+// Ctrl-C on an empty line, it is ErrLeft.
+func (c *Console) Line() (string, error) {
+	c.endText()
+	c.mu.Lock()
+	c.brk = false
+	c.mu.Unlock()
+	line, err := c.editor.ReadLine()
+	if errors.Is(err, term.ErrPasteIndicator) {
+		err = nil
+	}
+	if err != nil {
+		return "", ErrLeft
+	}
+	return line, nil
+}
+
+// During runs a turn: Esc or Ctrl-C ends its context, a second Ctrl-C makes left
+// true. Other keys wait for the editor.
+func (c *Console) During(ctx context.Context, turn func(context.Context) error) (left bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	interrupts := 0
+	c.handle(func(chunk []byte) {
+		switch {
+		case bytes.IndexByte(chunk, ctrlC) >= 0:
+			if interrupts++; interrupts > 1 {
+				left = true
+			}
+			cancel()
+		case len(chunk) == 1 && chunk[0] == escape:
+			cancel()
+		default:
+			c.keep(chunk)
+		}
+	})
+	err = turn(ctx)
+	c.handle(nil)
+	return left, err
+}
+
+// handle says who gets the keys, and returns who did.
+func (c *Console) handle(h func([]byte)) (before func([]byte)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, c.handler = c.handler, h
+	return before
+}
+
+// Ask asks the person during a turn. A key that aborts the turn is a No.
+func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
+	c.endText()
+	choices := "y / n / a = always this session"
+	if a.Outside {
+		choices = "y / n"
+	}
+	_, _ = io.WriteString(c.out, "? "+Harmless(a.Line)+" ("+choices+") ")
+	answers := make(chan Answer, 1)
+	var before func([]byte)
+	c.mu.Lock()
+	before = c.handler
+	c.handler = func(chunk []byte) {
+		answer, known := answerOf(chunk, a.Outside)
+		if !known {
+			return
+		}
+		if chunk[0] == ctrlC || chunk[0] == escape {
+			before(chunk)
+		}
+		select {
+		case answers <- answer:
+		default:
+		}
+	}
+	c.mu.Unlock()
+	defer c.handle(before)
+	select {
+	case answer := <-answers:
+		_, _ = io.WriteString(c.out, map[Answer]string{No: "no", Yes: "yes", Always: "always"}[answer]+"\n")
+		return answer, ctx.Err()
+	case <-ctx.Done():
+		_, _ = io.WriteString(c.out, "\n")
+		return No, ctx.Err()
+	}
+}
+
+func answerOf(chunk []byte, outside bool) (Answer, bool) {
+	switch chunk[0] {
+	case 'y', 'Y':
+		return Yes, true
+	case 'n', 'N', ctrlC:
+		return No, true
+	case escape:
+		return No, len(chunk) == 1
+	case 'a', 'A':
+		return Always, !outside
+	}
+	return No, false
+}
+
+// crlf ends lines as a terminal in raw mode wants it.
+type crlf struct{ io.Writer }
+
+func (w crlf) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
