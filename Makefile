@@ -14,8 +14,9 @@ RACE := ./checkpoint/... ./conversation/session/... ./internal/agentstate/... ./
 
 .PHONY: faults build test race lint fmt fmt-check script fuzz soak bench e2e ci golden
 
-build: ## the program, as ./turnback
+build: ## the program, as ./turnback, and the one of its agent beside it
 	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(BIN) ./cmd/turnback
+	CGO_ENABLED=0 $(GO) build -ldflags=-s -o $(dir $(BIN))turnback-agent ./cmd/turnback-agent
 
 test: ## every test but the end-to-end ones
 	$(GO) test -timeout 20m $(TESTFLAGS) ./...

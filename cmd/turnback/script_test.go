@@ -46,7 +46,7 @@ func TestProgram(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "turnback"), ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", bin, ".", "../turnback-agent").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}

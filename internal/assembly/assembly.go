@@ -80,6 +80,7 @@ func (p Process) Deps() command.Deps {
 		Tour:        p.tour,
 		Git:         p.git,
 		GitSetting:  p.gitSetting,
+		Agent:       p.agent,
 		AgentChecks: setup.ClaudeFindings,
 		Commands:    []*cobra.Command{p.hook(), cli.NewSetupCommand(setup), p.proxy(), p.run()},
 		Page: func(ctx context.Context, pager string, in io.Reader) error {

@@ -71,7 +71,7 @@ func addCommands(root *cobra.Command, d command.Deps) {
 		}
 	}
 	inGroup(groupFiles, checkpoints.New(d), checkpoints.NewUndo(d, "undo"), checkpoints.NewUndo(d, "redo"))
-	inGroup(groupWindows, newLs(d), newConversation(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
+	inGroup(groupWindows, newAgent(d), newLs(d), newConversation(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
 	inGroup(groupSetup, newTour(d), newConfig(d), newTrust(d), newDoctor(d), newVersion(d), newMan(d))
 	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d), newMCP(d))
 	for _, c := range d.Commands {

@@ -53,6 +53,8 @@ type Deps struct {
 	GitSetting func(ctx context.Context, dir, key string) string // a value of git's configuration; empty: not set
 	Page       func(ctx context.Context, pager string, in io.Reader) error
 
+	Agent func(context.Context, AgentFlags) error // runs our own agent to its end
+
 	AgentChecks func() []Finding // what doctor finds out about the agents
 	Commands    []*cobra.Command // commands that are built elsewhere: hook, setup
 }
@@ -74,6 +76,45 @@ type Git struct {
 // TourOptions are the options of the tour command.
 type TourOptions struct {
 	Straight bool // do not wait for Enter between the steps
+}
+
+// AgentFlags are the options of the agent command.
+type AgentFlags struct {
+	Prompt       string
+	Model        string
+	Resume       string
+	Continue     bool
+	Fork         bool
+	JSON         bool
+	Yes          bool
+	Conversation bool
+	RewindFiles  bool
+}
+
+// Args gives the options as they stand on a command line.
+func (f AgentFlags) Args() []string {
+	var args []string
+	for _, o := range []struct{ name, value string }{{"prompt", f.Prompt}, {"model", f.Model}, {"resume", f.Resume}} {
+		if o.value != "" {
+			args = append(args, "--"+o.name+"="+o.value)
+		}
+	}
+	for _, o := range []struct {
+		name string
+		set  bool
+	}{
+		{"continue", f.Continue},
+		{"fork", f.Fork},
+		{"json", f.JSON},
+		{"yes", f.Yes},
+		{"conversation", f.Conversation},
+		{"rewind-files", f.RewindFiles},
+	} {
+		if o.set {
+			args = append(args, "--"+o.name)
+		}
+	}
+	return args
 }
 
 // Call runs a verb and returns its result as the JSON that came.

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/cli/command"
+)
+
+// maxPrompt is the longest prompt that is read from standard input, in bytes.
+const maxPrompt = 8 << 20
+
+func newAgent(d command.Deps) *cobra.Command {
+	var f command.AgentFlags
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Run a small coding agent of our own",
+		Long: `Talk to a coding agent in this terminal, or with -p give it one task and get its
+answer on standard output. It reads, writes and searches files, runs commands,
+and asks before it writes or runs; --yes allows everything, for sandboxes. Its
+turns are saved like those of any other agent.
+
+The model is PROVIDER/NAME: anthropic/NAME with ANTHROPIC_API_KEY, openai/NAME
+with OPENAI_API_KEY, each at another address with ANTHROPIC_BASE_URL or
+OPENAI_BASE_URL; further endpoints that speak Chat Completions are named below
+agent.endpoints in the configuration.
+
+With --conversation, or conversation.checkpoint.enabled, the model can mark a
+place in its conversation, explore, and put a report in the place of the
+exploration. --rewind-files also puts the files back as they were.
+
+Conversations are kept below $XDG_DATA_HOME/turnback/conversations.
+` + command.ExitsWrite,
+		Example: `  turnback agent --model anthropic/claude-sonnet-4-5
+  turnback agent -p "make the tests pass" --yes --json
+  turnback agent --continue`,
+		Args: command.ExactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Resume != "" && f.Continue {
+				return command.UsageError(cmd, "--resume and --continue exclude each other")
+			}
+			if f.Fork && f.Resume == "" && !f.Continue {
+				return command.UsageError(cmd, "--fork goes with --resume or --continue")
+			}
+			if cmd.Flags().Changed("prompt") && strings.TrimSpace(f.Prompt) == "" {
+				return command.UsageError(cmd, "the prompt is empty")
+			}
+			if f.Prompt == "-" {
+				text, err := io.ReadAll(io.LimitReader(d.Streams.In, maxPrompt+1))
+				if err != nil {
+					return err
+				}
+				if f.Prompt = string(text); len(text) > maxPrompt || strings.TrimSpace(f.Prompt) == "" {
+					return api.Errorf(api.CodeInvalidParams, "standard input holds no prompt of up to %d bytes", maxPrompt)
+				}
+			}
+			if f.JSON && f.Prompt == "" {
+				return command.UsageError(cmd, "--json goes with --prompt")
+			}
+			return d.Agent(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.Prompt, "prompt", "p", "", "do this `TASK` and end; - reads it from standard input")
+	flags.StringVar(&f.Model, "model", "", "use this `MODEL`, PROVIDER/NAME")
+	flags.StringVar(&f.Resume, "resume", "", "go on with the conversation `ID`, or with a branch of one by the id of its last entry")
+	flags.BoolVar(&f.Continue, "continue", false, "go on with the newest conversation of this directory")
+	flags.BoolVar(&f.Fork, "fork", false, "go on with a copy of it")
+	flags.BoolVar(&f.JSON, "json", false, "print one JSON object a line")
+	flags.BoolVar(&f.Yes, "yes", false, "ask nothing, allow everything")
+	flags.BoolVar(&f.Conversation, "conversation", false, "let the model use checkpoint and rewind")
+	flags.BoolVar(&f.RewindFiles, "rewind-files", false, "a rewind puts the files back, too, or is refused")
+	return cmd
+}
