@@ -480,6 +480,7 @@ func TestB139AnthropicDoubt(t *testing.T) {
 		{name: "a call without a result, before the span", history: with(1, assistant(reads("x")), user(says("interrupted"))), reason: `call "x" has no result`},
 		{name: "a result without a call", history: with(7, end, user(gives("x", "?"))), reason: `result "x" has no call`},
 		{name: "a result twice", history: with(7, user(rewound("w"))), reason: `result "w" has no call`},
+		{name: "a block of the model's that stands for what was before", history: with(3, assistant(`{"type":"compaction","content":"summary"}`, reads("x")), user(gives("x", "one"))), reason: "not known"},
 		{name: "an unknown role in the span", history: with(3, `{"role":"critic","content":"hm"}`), reason: "not known"},
 		{name: "a role given twice", history: with(4, assistant(reads("x")), `{"role":"user","content":[`+gives("x", "one")+`],"role":"user"}`), reason: "not known"},
 		{name: "a content that is no list", history: with(5, `{"role":"user","content":{"a":1}}`), reason: "not known"},

@@ -55,7 +55,7 @@ func TestLimitsOfALargeBody(t *testing.T) {
 	for _, p := range providers() {
 		body := large(p, size, true)
 		fastest, most := time.Hour, uint64(0)
-		for range 10 {
+		for try := 0; try < 10 || try < 100 && fastest > limit; try++ {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
@@ -67,7 +67,7 @@ func TestLimitsOfALargeBody(t *testing.T) {
 			}
 			fastest, most = min(fastest, took), max(most, after.TotalAlloc-before.TotalAlloc)
 		}
-		// The fastest of ten, since other programs run on the machine as well.
+		// The fastest, since other programs run on the machine as well.
 		if fastest > limit {
 			t.Errorf("%s: %v for %d bytes", p, fastest, len(body))
 		}
@@ -75,6 +75,15 @@ func TestLimitsOfALargeBody(t *testing.T) {
 			t.Errorf("%s: %d bytes of memory for %d", p, most, len(body))
 		}
 		without := large(p, size, false)
+		fastest = time.Hour
+		for try := 0; try < 10 || try < 100 && fastest > 2*time.Millisecond; try++ {
+			start := time.Now()
+			collapse.Collapse(p, conversation.OtherAgent, without)
+			fastest = min(fastest, time.Since(start))
+		}
+		if fastest > 2*time.Millisecond {
+			t.Errorf("%s: %v for a body without a checkpoint", p, fastest)
+		}
 		if n := testing.AllocsPerRun(5, func() { collapse.Collapse(p, conversation.OtherAgent, without) }); n != 0 {
 			t.Errorf("%s: a body without a checkpoint is read: %v allocations", p, n)
 		}

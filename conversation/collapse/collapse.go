@@ -123,9 +123,11 @@ func Collapse(p Provider, host conversation.Host, body []byte) Result {
 }
 
 // mayHaveCheckpoint is a quick look for what each successful checkpoint has in
-// its result, so that other bodies are not read at all.
+// its result, so that other bodies are not read at all: its text, or its details
+// as they stand in an object or in a string.
 func mayHaveCheckpoint(body []byte) bool {
-	return bytes.Contains(body, []byte(conversation.CreatedPrefix)) || bytes.Contains(body, []byte("startedAt"))
+	return bytes.Contains(body, []byte(conversation.CreatedPrefix)) ||
+		bytes.Contains(body, []byte(`startedAt":"20`)) || bytes.Contains(body, []byte(`startedAt\":\"20`))
 }
 
 // mayBePartial is a quick look for a request that goes on from what the provider

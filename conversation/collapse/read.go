@@ -19,7 +19,7 @@ type reader struct {
 	*history
 	s     *jsonscan.Scanner
 	lists int  // how many lists were found
-	twice bool // a member that matters came twice in this item
+	odd   bool // a member that matters came twice in this item, or it stands for others
 	err   error
 }
 
@@ -85,22 +85,22 @@ func (r *reader) members(names map[string]bool, element func()) {
 // once takes a member's value, and notes when it had one before: readers of
 // JSON do not agree which of them counts.
 func (r *reader) once(value *span) {
-	r.twice = r.twice || value.Len() > 0
+	r.odd = r.odd || value.Len() > 0
 	*value = r.s.Skip()
 }
 
 // end adds an item, which has the parts since the first one given.
 func (r *reader) end(it item, first int) {
-	it.unknown = it.unknown || r.twice
+	it.unknown = it.unknown || r.odd
 	it.parts = [2]int32{int32(first), int32(len(r.parts))}
 	r.items = append(r.items, it)
-	r.twice = false
+	r.odd = false
 }
 
 // list takes a member that is a list or a string, by a function for each
 // element; a string is one text. Null is like no member.
 func (r *reader) list(it *item, element func()) {
-	r.twice = r.twice || it.content.Len() > 0
+	r.odd = r.odd || it.content.Len() > 0
 	switch r.s.Kind() {
 	case '[':
 		it.content = r.s.Array(element)
@@ -165,7 +165,7 @@ func (r *reader) anthropicBlock() {
 		case "input":
 			r.once(&b.arguments)
 		case "content":
-			r.twice = r.twice || b.output.Len() > 0
+			r.odd = r.odd || b.output.Len() > 0
 			b.output = r.anthropicContent(&p)
 		case "is_error":
 			r.once(&b.failed)
@@ -185,6 +185,8 @@ func (r *reader) anthropicBlock() {
 		p.kind, p.id, p.value, p.tool = call, b.id, b.arguments, r.toolNamed(span{}, b.name)
 	case r.is(b.kind, "server_tool_use"), r.is(b.kind, "mcp_tool_use"):
 		p.kind, p.unpaired = call, true // answered in the same message
+	case r.is(b.kind, "compaction"):
+		r.odd = true
 	case r.is(b.kind, "tool_result"):
 		p.kind, p.id, p.value, p.failed = result, b.callID, b.output, r.isTrue(b.failed)
 	}
