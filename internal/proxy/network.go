@@ -45,6 +45,8 @@ func NewTransport(n Network) (*http.Transport, error) {
 		DisableCompression:  true, // what the agent did not ask for it cannot read
 		IdleConnTimeout:     restWait,
 		MaxIdleConnsPerHost: 16,
+		WriteBufferSize:     64 << 10,
+		ReadBufferSize:      64 << 10,
 	}, nil
 }
 
