@@ -119,5 +119,57 @@ func TestClaudeCollapsesThroughTheProxy(t *testing.T) {
 
 	var stats api.ConversationStatsResult
 	w.turnbackJSON(&stats, "call", "conversation-stats")
-	t.Logf("stats: %+v", stats)
+	requests, tokens := 0, int64(0)
+	for _, r := range w.model.Requests() {
+		var body struct{ Messages json.RawMessage }
+		if r.Kind == fakemodel.Main && json.Unmarshal(r.Body, &body) == nil {
+			requests++
+			tokens += int64(len(body.Messages)+3) / 4 // what the model's usage said
+		}
+	}
+	if got := stats.Total; got.Requests != requests || got.TokensAfter != tokens || got.TokensBefore <= tokens {
+		t.Errorf("stats %+v; the model counted %d tokens in %d requests", got, tokens, requests)
+	}
+}
+
+// TestClaudeAtTheTerminalThroughTheProxy: what a person types inside a span stays,
+// and /clear begins a conversation in which the tools work anew.
+func TestClaudeAtTheTerminalThroughTheProxy(t *testing.T) {
+	w := newWorld(t, map[string]string{"a.txt": "one\n"})
+	search := calls("ToolSearch", map[string]any{"query": "select:" + toolCheckpoint + "," + toolRewind, "max_results": 5})
+	gate, begun := filepath.Join(w.run, "gate"), filepath.Join(w.run, "begun")
+	w.model.Add(
+		search, calls(toolCheckpoint, map[string]any{"goal": "find it"}),
+		calls("Bash", map[string]any{"command": "echo EXPLORED-ONE; touch '" + begun + "'; until [ -e '" + gate + "' ]; do sleep 0.1; done", "description": "look around"}),
+		calls(toolRewind, map[string]any{"report": "REPORT-ONE"}), says("first done"),
+	)
+	term := w.open(w.tools.turnback, append(
+		[]string{"run", "--conversation", "--", w.agentNamed("claude", w.tools.claude)},
+		w.claudeArgs("--permission-mode", "manual", "--allowedTools=Bash,ToolSearch")...,
+	)...)
+	term.waitFor(0, "manual mode")
+	term.submit("explore")
+	w.eventually("the look around", func() bool { _, err := os.Stat(begun); return err == nil })
+	term.submit("TYPED-AHEAD words")
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.turnEnds(1)
+	w.wantSent("after the rewind", []string{"REPORT-ONE", "TYPED-AHEAD"}, []string{"EXPLORED-ONE"})
+
+	w.model.Add(says("second done"))
+	term.submit("and a later turn")
+	w.turnEnds(2)
+	w.wantSent("a turn later", []string{"REPORT-ONE", "TYPED-AHEAD", "and a later turn"}, []string{"EXPLORED-ONE"})
+
+	term.submit("/clear")
+	w.eventually("the new session", func() bool { return w.hookCount("SessionStart") >= 2 })
+	w.model.Add(
+		search, calls(toolCheckpoint, map[string]any{"goal": "find more"}),
+		calls("Bash", map[string]any{"command": "echo EXPLORED-TWO", "description": "look again"}),
+		calls(toolRewind, map[string]any{"report": "REPORT-TWO"}), says("third done"),
+	)
+	term.submit("explore anew")
+	w.turnEnds(3)
+	w.wantSent("after /clear and another span", []string{"REPORT-TWO", "explore anew"}, []string{"REPORT-ONE", "TYPED-AHEAD", "EXPLORED-TWO"})
 }

@@ -35,7 +35,13 @@ const (
 // start opens the CLI in a terminal of its own session.
 func (w *world) start(args ...string) *terminal {
 	w.t.Helper()
-	cmd := exec.Command(w.tools.claude, w.claudeArgs(append([]string{"--permission-mode", "manual"}, args...)...)...)
+	return w.open(w.tools.claude, w.claudeArgs(append([]string{"--permission-mode", "manual"}, args...)...)...)
+}
+
+// open opens a program in a terminal of its own session.
+func (w *world) open(program string, args ...string) *terminal {
+	w.t.Helper()
+	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = w.repo.Root, w.env()
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
