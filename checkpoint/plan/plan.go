@@ -307,6 +307,11 @@ func (s *Planner) haveObjects(ctx context.Context, p *Plan, to Target) error {
 	for _, id := range ids {
 		switch why := bad[id]; {
 		case why == nil:
+		case errors.Is(why, git.ErrNotFetched):
+			return &fail.Error{
+				Code: fail.ContentMissing, Message: fmt.Sprintf("the content of %q was never fetched: this is a partial clone", where[id]),
+				Detail: "this asks the remote for it: git cat-file -e " + id, Paths: []string{where[id]}, Err: why,
+			}
 		case errors.Is(why, git.ErrMissingObject):
 			return damagedTarget(to, fmt.Sprintf("object %s of %q is missing", id, where[id]))
 		default:

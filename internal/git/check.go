@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/turnback/turnback/internal/xec"
 )
 
 // Reached is what Reach found.
@@ -49,7 +51,7 @@ func (r *Repo) Reach(ctx context.Context, commits []string) (Reached, error) {
 // large file it is only the start.
 func (r *Repo) Unsound(ctx context.Context, ids []string, kind string, each func(id, kind string, content []byte)) (map[string]error, error) {
 	c := &checker{repo: r, kind: kind, each: each, bad: map[string]error{}}
-	defer c.end()
+	defer func() { _ = c.end() }() // what it could not read is known by then
 	for _, id := range ids {
 		if err := c.check(ctx, id); err != nil {
 			return nil, err
@@ -67,11 +69,27 @@ type checker struct {
 	bad     map[string]error
 }
 
-func (c *checker) end() {
-	if c.objects != nil {
-		_ = c.objects.Close() // what it could not read is known by then
-		c.objects = nil
+func (c *checker) end() error {
+	if c.objects == nil {
+		return nil
 	}
+	err := c.objects.Close()
+	c.objects = nil
+	return err
+}
+
+// ErrNotFetched says that an object is one of those that a partial clone has left
+// at its remote. It is an [ErrMissingObject].
+var ErrNotFetched = fmt.Errorf("%w: this partial clone has not fetched it", ErrMissingObject)
+
+// fatal says why git ended itself at an object: it cannot unpack it, or would
+// have to ask a remote, which our calls may not.
+func fatal(ended error) error {
+	var exit *xec.ExitError
+	if errors.As(ended, &exit) && strings.Contains(exit.Stderr, "promisor remote") {
+		return ErrNotFetched
+	}
+	return ErrCorruptObject
 }
 
 func (c *checker) check(ctx context.Context, id string) (err error) {
@@ -99,9 +117,8 @@ func (c *checker) check(ctx context.Context, id string) (err error) {
 		return ctx.Err()
 	case errors.Is(err, ErrMissingObject), errors.Is(err, ErrCorruptObject):
 		c.bad[id] = err
-	default: // git ends itself at an object that it cannot unpack
-		c.end()
-		c.bad[id] = fmt.Errorf("read object %s: %w", id, ErrCorruptObject)
+	default:
+		c.bad[id] = fmt.Errorf("read object %s: %w", id, fatal(c.end()))
 	}
 	return nil
 }
