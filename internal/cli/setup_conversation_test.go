@@ -74,7 +74,7 @@ func (b *setupBench) isSetUp(t *testing.T, paths []string) {
 	if err := json.Unmarshal([]byte(b.get(t, paths[0])), &settings); err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range []string{"PreToolUse", "Stop", "PostCompact", "SessionStart", "UserPromptSubmit"} {
+	for _, event := range []string{"PreToolUse", "Stop", "SessionStart", "UserPromptSubmit"} {
 		if len(settings.Hooks[event]) != 1 {
 			t.Errorf("hooks of %s: %v", event, settings.Hooks[event])
 		}

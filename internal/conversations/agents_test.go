@@ -202,6 +202,23 @@ func TestB143ACompactionLosesTheCheckpoint(t *testing.T) {
 	}
 }
 
+// The agent tells of a compaction before its transcript has it.
+func TestACompactionIsBelievedBeforeItIsWritten(t *testing.T) {
+	b := newBench(t)
+	b.opens("t1")
+	b.report(api.ReportCompacted, nil)
+	list := b.book.List(api.ConversationListParams{})
+	if s := list.Sessions[0]; s.Open != nil || !s.Lost {
+		t.Errorf("%+v", s)
+	}
+	// Later the person goes back to before it.
+	b.wrote("t1:checkpoint")
+	list = b.book.List(api.ConversationListParams{})
+	if s := list.Sessions[0]; s.Open == nil || s.Lost {
+		t.Errorf("after a native rewind: %+v", s)
+	}
+}
+
 // A summary may leave no trace of what was before it.
 func TestWhatWasLostStaysLost(t *testing.T) {
 	b := newBench(t)

@@ -53,13 +53,16 @@ type record struct {
 	Marks     []mark                  `json:"marks,omitempty"`     // oldest first
 	Granted   []grant                 `json:"granted,omitempty"`   // that no history may have yet, oldest first
 	Reminded  reminded                `json:"reminded"`
-	Notices   []string                `json:"notices,omitempty"` // for the person, at the next chance
-	Seen      *seen                   `json:"seen,omitempty"`
-	Rewrites  bool                    `json:"rewrites,omitempty"` // requests go through what collapses them
-	Spans     int                     `json:"spans,omitempty"`    // that were collapsed in the newest request
-	Reason    string                  `json:"reason,omitempty"`
-	ReasonAt  time.Time               `json:"reason_at,omitzero"`
-	Tokens    api.ConversationTokens  `json:"tokens"`
+	// Compacted is when the agent last told of a compaction; its transcript may have
+	// it later.
+	Compacted time.Time              `json:"compacted,omitzero"`
+	Notices   []string               `json:"notices,omitempty"` // for the person, at the next chance
+	Seen      *seen                  `json:"seen,omitempty"`
+	Rewrites  bool                   `json:"rewrites,omitempty"` // requests go through what collapses them
+	Spans     int                    `json:"spans,omitempty"`    // that were collapsed in the newest request
+	Reason    string                 `json:"reason,omitempty"`
+	ReasonAt  time.Time              `json:"reason_at,omitzero"`
+	Tokens    api.ConversationTokens `json:"tokens"`
 }
 
 // announcement is a call that the agent said is about to come.

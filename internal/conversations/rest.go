@@ -135,7 +135,7 @@ func (b *Book) compacted(s *session) string {
 		v.Compacted(false)
 	}
 	s.State = v.State
-	s.Granted = nil
+	s.Granted, s.Compacted = nil, b.o.Now().UTC()
 	if s.Seen != nil {
 		s.Seen.Stale = true
 	}

@@ -100,6 +100,9 @@ func (s *session) bySeen() view {
 // is not on this branch any more.
 func (s *session) byTranscript(h history.History, call string) view {
 	v := view{State: h.State()}
+	if s.Compacted.After(h.Newest) {
+		v.Compacted(false)
+	}
 	_, current := h.Call(call)
 	for _, g := range s.Granted {
 		c, there := h.Call(g.ID)

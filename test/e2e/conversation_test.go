@@ -18,7 +18,6 @@ import (
 func (w *world) talk(prompt string, args ...string) string {
 	w.t.Helper()
 	args = append(w.claudeArgs("-p", prompt, "--output-format", "json", "--permission-mode", "default"), args...)
-	args = slices.DeleteFunc(args, func(a string) bool { return a == "--strict-mcp-config" })
 	stdout, stderr, code := w.command(w.tools.claude, args...)
 	var result struct {
 		Result  string `json:"result"`
@@ -75,6 +74,7 @@ func TestConversationInClaudeCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]string{"a.txt": "one\n"})
 	w.turnback("setup", "claude", "--conversation", "--yes")
+	w.ownServers = true
 
 	w.model.Add(
 		does(checkpoint("find out"), checkpoint("in the same batch")),
@@ -143,6 +143,7 @@ func TestConversationIsNotForSubagents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]string{"a.txt": "one\n"})
 	w.turnback("setup", "claude", "--conversation", "--yes")
+	w.ownServers = true
 	w.model.Add(
 		does(checkpoint("find out")),
 		does(subagent("look around", false)),
@@ -165,4 +166,54 @@ func TestConversationIsNotForSubagents(t *testing.T) {
 	if news := w.lastNews(fakemodel.Main); !strings.Contains(news, "Rewind requested.") {
 		t.Errorf("the top level's rewind got:\n%s", news)
 	}
+}
+
+// One sitting: a session is cleared with its checkpoint open, and the same MCP
+// server then answers for another session; a compaction loses that one's.
+func TestConversationOverAClearAndACompaction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string]string{"a.txt": "one\n"})
+	w.turnback("setup", "claude", "--conversation", "--yes")
+	w.ownServers = true
+	term := w.start()
+	term.waitFor(0, "shortcuts")
+
+	rest := []fakemodel.Entry{says("One."), says("Two."), says("Three."), says("Four.")}
+	w.model.Add(append([]fakemodel.Entry{does(checkpoint("left open"))}, rest...)...)
+	term.submit("explore")
+	w.eventually("the last reminder", func() bool { return w.hookCount("Stop") == 4 })
+	term.waitFor(0, "is still open, after 3 reminders")
+	first := lastOf(w.hooks(), "Stop").Session
+
+	term.submit("/clear")
+	w.eventually("the session to be cleared", func() bool { return w.lastSource() == "clear" })
+	w.model.Add(append([]fakemodel.Entry{does(checkpoint("in a new session"))}, rest...)...)
+	term.submit("explore again")
+	w.eventually("the last reminder", func() bool { return w.hookCount("Stop") == 8 })
+	if last := lastOf(w.hooks(), "Stop").Session; last == first {
+		t.Fatalf("/clear went on with session %s", first)
+	}
+	var list api.ConversationListResult
+	w.turnbackJSON(&list, "conversation", "list")
+	if len(list.Sessions) != 2 || list.Sessions[0].Open == nil || list.Sessions[0].Open.Goal != "in a new session" || list.Sessions[1].Open.Goal != "left open" {
+		t.Fatalf("%+v", list.Sessions)
+	}
+
+	w.model.Add(fakemodel.Entry{Kind: fakemodel.Main, Content: fakemodel.Say("<summary>What was said.</summary>")})
+	from := term.size()
+	term.submit("/compact")
+	term.waitFor(from, "SessionStart:compact says")
+	var after api.ConversationListResult
+	w.turnbackJSON(&after, "conversation", "list")
+	if s := after.Sessions[0]; !s.Lost || s.Open != nil {
+		t.Errorf("after the compaction: %+v", s)
+	}
+	w.model.Add(does(rewind("too late")), says("I see."))
+	term.submit("go on")
+	w.eventually("the rewind's answer", func() bool { return w.hookCount("Stop") == 9 })
+	if news := w.lastNews(fakemodel.Main); !strings.Contains(news, conversation.ErrLost.Error()) {
+		t.Errorf("the rewind got:\n%s", news)
+	}
+	term.submit("/exit")
+	term.waitExit()
 }

@@ -34,6 +34,9 @@ type world struct {
 	model *fakemodel.Server
 	run   string // XDG_RUNTIME_DIR: short, because a socket's path is
 	tools programs
+
+	// ownServers has the CLI start the MCP servers of the person's configuration.
+	ownServers bool
 }
 
 // programs are the paths of what is under test.
@@ -138,7 +141,10 @@ func (w *world) claudeArgs(args ...string) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return append([]string{"--strict-mcp-config", "--settings", string(settings)}, args...)
+	if !w.ownServers {
+		args = append([]string{"--strict-mcp-config"}, args...)
+	}
+	return append([]string{"--settings", string(settings)}, args...)
 }
 
 func (w *world) hookLog() string { return filepath.Join(w.repo.Home, "hooks.jsonl") }

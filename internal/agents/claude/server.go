@@ -19,9 +19,6 @@ const serverName = "turnback"
 // name, and nothing else that any server of ours offers.
 func allowed() []string { return []string{"mcp__turnback__checkpoint", "mcp__turnback__rewind"} }
 
-// conversationEvents are the hooks that conversation checkpoints need besides.
-func conversationEvents() []string { return []string{"PostCompact"} }
-
 // serverEntry is the MCP server as `claude mcp add-json` writes it.
 type serverEntry struct {
 	Type    string   `json:"type"`
@@ -220,8 +217,9 @@ func memberAt(v jsontext.Value, key string) int {
 	return slices.IndexFunc(v.Members, func(m jsontext.Member) bool { return m.Key == key })
 }
 
-// InstallConversation is Install with what conversation checkpoints need besides:
-// one more hook, and the leave to call the two tools without asking.
+// InstallConversation is Install with the leave to call the two tools without
+// asking. They need no further hook: a compaction is told by SessionStart, and a
+// hook for PostCompact would have the agent show a line for it each time.
 func InstallConversation(text []byte, command string) ([]byte, error) {
 	text, err := Install(text, command)
 	if err != nil {
@@ -230,11 +228,6 @@ func InstallConversation(text []byte, command string) ([]byte, error) {
 	s, err := openSettings(text, command)
 	if err != nil {
 		return nil, err
-	}
-	for _, event := range conversationEvents() {
-		if err := s.installEvent(event); err != nil {
-			return nil, err
-		}
 	}
 	for _, tool := range allowed() {
 		if err := s.allow(tool); err != nil {
