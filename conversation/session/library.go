@@ -27,6 +27,19 @@ type Library struct {
 	Now func() time.Time
 }
 
+// Folder is where a user's sessions are, by the environment: below XDG_DATA_HOME.
+func Folder(getenv func(string) string) (string, error) {
+	dir := getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(dir) {
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", errors.New("find the sessions: neither XDG_DATA_HOME nor HOME is an absolute path")
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(dir, "turnback", "conversations"), nil
+}
+
 // ErrNotFound says that there is no such session, or no such entry.
 var ErrNotFound = errors.New("no such session")
 

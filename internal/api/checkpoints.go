@@ -187,6 +187,11 @@ type RestoreCheckpointParams struct {
 	// Staged puts back the index and nothing else. It goes with none of the three
 	// above.
 	Staged bool `json:"staged,omitempty"`
+	// Conversation puts the agent's conversation back to the end of the turn too:
+	// both or none. ConversationOnly puts it back without the files. Neither goes
+	// with Staged.
+	Conversation     bool `json:"conversation,omitempty"`
+	ConversationOnly bool `json:"conversation_only,omitempty"`
 }
 
 // RevertCheckpointParams are the parameters of revert-checkpoint.
@@ -254,8 +259,25 @@ type RestoreResult struct {
 	PathsBase64 map[string]string `json:"paths_base64,omitempty"`
 	HeadHolds   string            `json:"head_holds,omitempty"` // undo: a commit of the turn that HEAD still holds
 	More        bool              `json:"more"`                 // undo, redo: there is a further step
-	Notes       []string          `json:"notes,omitempty"`
-	Untrusted   bool              `json:"untrusted"`
+	// Conversation is the conversation that was put back too; in a dry run the one
+	// that would be.
+	Conversation *ConversationBack `json:"conversation,omitempty"`
+	// ConversationOnly tells that it was put back and no file.
+	ConversationOnly bool     `json:"conversation_only,omitempty"`
+	Notes            []string `json:"notes,omitempty"`
+	Untrusted        bool     `json:"untrusted"`
+}
+
+// ConversationBack is an agent's conversation as a restore put it back: the same
+// session at an earlier entry, or a copy of it that ends there.
+type ConversationBack struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session,omitempty"` // to go on with; empty in a dry run of a copy
+	From    string `json:"from"`              // the session that the checkpoint names
+	Copy    bool   `json:"copy,omitempty"`    // session is a copy of from, which stays as it is
+	Entry   string `json:"entry,omitempty"`   // the entry that it ends with now
+	Left    string `json:"left,omitempty"`    // the entry that it ended with before, which can be gone back to
+	Resume  string `json:"resume,omitempty"`  // the command that goes on with it
 }
 
 // SaveCheckpointParams are the parameters of save-checkpoint.

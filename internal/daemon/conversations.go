@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/agents/history"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations"
+	"github.com/turnback/turnback/internal/conversations/back"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/turns"
 	"github.com/turnback/turnback/internal/wire"
@@ -31,6 +34,18 @@ func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book 
 		WorkTree: workTrees{repos: r, tracker: tracker, publish: s.Publish},
 		Problem:  func(err error) { s.Log.Warn("conversation", "error", err.Error()) },
 	})
+}
+
+// wayBack finds the way back to conversations of the user that an environment is
+// of.
+func wayBack(environ []string, now func() time.Time) func(back.Place) (back.Way, error) {
+	return func(p back.Place) (back.Way, error) {
+		dir, err := session.Folder(Getenv(environ))
+		if err != nil {
+			return nil, err
+		}
+		return back.Prepare(session.Library{Dir: dir, Now: now}, p)
+	}
 }
 
 func transcriptHistory(agent, path string) (history.History, bool) {

@@ -32,6 +32,7 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		Panes:   &localPanes{repos: r, now: now, transcripts: transcripts{}},
 		Open:    r.open,
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
+		Back:    wayBack(environ, now),
 	})
 	for i := range all {
 		if slices.Contains([]string{"save-checkpoint", "drop-checkpoints", "prune-checkpoints"}, all[i].Name) {

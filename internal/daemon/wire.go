@@ -63,6 +63,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 		Checkpoints: checkpoints.New(checkpoints.Deps{
 			Panes: tracker, Open: r.open, Publish: s.Publish,
 			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
+			Back:    wayBack(s.Environ, s.Now),
 		}),
 		Git:       func() api.GitInfo { return r.info(ctx) },
 		Saving:    tracker.Saving,

@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,12 @@ A restore refuses, before it changes anything,
     then (--here);
   - when N is damaged, a file changes under the restore, or the disk is full.
 
+With --conversation the agent's conversation is put back to the end of that turn
+too, both or neither: in turnback agent the session goes on from there, of Claude
+Code a copy that ends there becomes a new session. The command that resumes it is
+printed; nothing is lost of the conversation. --conversation-only leaves the files
+as they are.
+
 With --staged it puts back the index as it was then, and nothing else. It refuses
 while git holds the index's lock, or a merge, rebase or the like is under way.
 
@@ -50,12 +57,15 @@ and --abort takes it back.
 		Example: `  turnback checkpoint restore -w build 1
   turnback checkpoint restore 1 --dry-run
   turnback checkpoint restore 1 --path api/retry.go --path docs
+  turnback checkpoint restore 1 --conversation
   turnback checkpoint restore --abort`,
 		Args: command.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runRestore(cmd, d, o, args) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.Staged, "staged", false, "the index alone, and no file")
+	f.BoolVar(&o.Conversation, "conversation", false, "the agent's conversation too")
+	f.BoolVar(&o.ConversationOnly, "conversation-only", false, "the agent's conversation, and no file")
 	f.BoolVar(&o.goOn, "continue", false, "finish a restore that was killed")
 	f.BoolVar(&o.giveUp, "abort", false, "take back a restore that was killed")
 	cmd.ValidArgsFunction = d.CompleteNumbers(&o.Target, 1)
@@ -81,11 +91,14 @@ func runRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []str
 	if p.N, err = command.Number(args[0]); err != nil {
 		return err
 	}
-	if err = pickOne(cmd, "mine", "all-panes"); err != nil {
+	if err = errors.Join(pickOne(cmd, "mine", "all-panes"), pickOne(cmd, "conversation", "conversation-only")); err != nil {
 		return err
 	}
-	if p.Staged && (p.Mine || p.AllPanes || p.Overwrite) {
-		return command.UsageError(cmd, "--staged goes with none of --mine, --all-panes and --overwrite")
+	if p.Staged && (p.Mine || p.AllPanes || p.Overwrite || p.Conversation || p.ConversationOnly) {
+		return command.UsageError(cmd, "--staged goes with none of --mine, --all-panes, --overwrite and --conversation")
+	}
+	if p.ConversationOnly && len(o.paths) > 0 {
+		return command.UsageError(cmd, "--conversation-only goes with no --path")
 	}
 	p.Place = place
 	p.Paths, p.PathsBase64 = o.wirePaths()
@@ -103,7 +116,7 @@ func finishRestore(cmd *cobra.Command, d command.Deps, o restoreOptions, args []
 	switch {
 	case len(args) > 0:
 		return command.UsageError(cmd, "%s takes no checkpoint number", flag)
-	case o.DryRun || o.Here || o.Mine || o.AllPanes || o.Overwrite || o.Staged || len(o.paths) > 0:
+	case o.DryRun || o.Here || o.Mine || o.AllPanes || o.Overwrite || o.Staged || o.Conversation || o.ConversationOnly || len(o.paths) > 0:
 		return command.UsageError(cmd, "%s goes with no other flag than --force", flag)
 	}
 	return command.Invoke(cmd, d, o.Output, verb, api.FinishRestoreParams{Place: place, Force: o.Force}, showRestore)

@@ -12,7 +12,9 @@ import (
 // Restore writes the result of a restore of any kind.
 func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 	var l lines
-	if r.DryRun {
+	if r.ConversationOnly {
+		l.addf("The files of %s are as they were.", f.ofPane(r.Pane))
+	} else if r.DryRun {
 		f.dryRun(&l, r)
 	} else {
 		l.addf("%s in %s: %s written, %d removed.", did(r), f.ofPane(r.Pane), things(r, len(r.Written)), len(r.Removed))
@@ -39,6 +41,7 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 	if r.HeadHolds != "" {
 		l.addf("HEAD still holds %s.", screen.Line(r.HeadHolds))
 	}
+	conversationBack(&l, r.N, r.Conversation)
 	for _, note := range r.Notes {
 		l.addf("%s", screen.Line(note))
 	}
@@ -46,6 +49,25 @@ func (f Format) Restore(w io.Writer, r api.RestoreResult) error {
 		l.addf("No further turn to %s.", r.Action)
 	}
 	return l.writeTo(w)
+}
+
+// conversationBack tells what became of the conversation, and how to go on with
+// it.
+func conversationBack(l *lines, n int, c *api.ConversationBack) {
+	switch {
+	case c == nil:
+	case c.Resume == "":
+		l.addf("The conversation, session %s of %s, would be put back to where it was at checkpoint %d.", screen.Line(c.From), screen.Line(c.Agent), n)
+	case c.Copy:
+		l.addf("A copy of the conversation that ends at checkpoint %d is session %s; %s stays as it is.", n, screen.Line(c.Session), screen.Line(c.From))
+		l.addf("To go on with it, run: %s", screen.Line(c.Resume))
+	default:
+		l.addf("The conversation is where it was at checkpoint %d: session %s, entry %s.", n, screen.Line(c.Session), screen.Line(c.Entry))
+		l.addf("To go on with it, run: %s", screen.Line(c.Resume))
+		if c.Left != "" && c.Left != c.Entry {
+			l.addf("What was said since is kept: turnback agent --resume %s/%s goes back there.", screen.Line(c.Session), screen.Line(c.Left))
+		}
+	}
 }
 
 // things counts what a restore writes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/back"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/wire"
 )
@@ -36,6 +37,9 @@ type Deps struct {
 	Open    func(ctx context.Context, dir string) (*checkpoint.Store, error) // the store of the work tree that dir is in
 	Enabled func() bool                                                      // checkpoints are taken
 	Publish func(api.Event)                                                  // may be nil
+	// Back finds the way back to the conversation of a checkpoint; nil: there is
+	// none for any.
+	Back func(back.Place) (back.Way, error)
 }
 
 // checkpoints answers the verbs about checkpoints.

@@ -20,6 +20,8 @@ type way struct {
 	dryRun, force bool
 	flags         map[string]bool                    // the flags of the command line, whether they are set
 	fill          func(r *checkpoint.RestoreRequest) // what they mean
+	talk          bool                               // the conversation too
+	talkOnly      bool                               // and not the files
 }
 
 // along takes a way.
@@ -35,6 +37,10 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 	if err := c.guard(ctx, &r, f, y.place, y.force); err != nil {
 		return api.RestoreResult{}, line.refusal(err)
 	}
+	if y.talk || y.talkOnly {
+		res, err := c.withTalk(ctx, y, f, r)
+		return res, line.refusal(err)
+	}
 	res, err := y.take(f.store, ctx, r)
 	if err != nil {
 		return api.RestoreResult{}, line.refusal(err)
@@ -46,14 +52,18 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 	y := way{
 		action: "restore", command: "checkpoint restore", take: (*checkpoint.Store).Restore,
 		place: p.Place, n: p.N, dryRun: p.DryRun, force: p.Force,
-		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--overwrite": p.Overwrite, "--staged": p.Staged},
+		flags: map[string]bool{"--here": p.Here, "--mine": p.Mine, "--all-panes": p.AllPanes, "--overwrite": p.Overwrite, "--staged": p.Staged, "--conversation": p.Conversation, "--conversation-only": p.ConversationOnly},
 		fill: func(r *checkpoint.RestoreRequest) {
 			r.Here, r.Mine, r.AllPanes, r.Overwrite = p.Here, p.Mine, p.AllPanes, p.Overwrite
 		},
+		talk: p.Conversation, talkOnly: p.ConversationOnly,
+	}
+	if p.ConversationOnly && (len(p.Paths) > 0 || len(p.PathsBase64) > 0) {
+		return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "conversation_only goes with no paths").WithHint(api.Hint{Param: "conversation_only"})
 	}
 	if p.Staged {
-		if p.Mine || p.AllPanes || p.Overwrite {
-			return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "staged goes with none of mine, all_panes and overwrite").WithHint(api.Hint{Param: "staged"})
+		if p.Mine || p.AllPanes || p.Overwrite || p.Conversation || p.ConversationOnly {
+			return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "staged goes with none of mine, all_panes, overwrite and conversation").WithHint(api.Hint{Param: "staged"})
 		}
 		y.take = (*checkpoint.Store).RestoreStaged
 	}

@@ -55,7 +55,7 @@ func (c *checkpoints) restores() []verbs.Verb {
 	return []verbs.Verb{
 		tells(c.restore, verbs.Verb{
 			Name: "restore-checkpoint", Grant: verbs.GrantWrite, Summary: "put the files back as a checkpoint holds them",
-			Errors: append([]string{"index_busy"}, others...), Example: `{"window":"build","n":1}`,
+			Errors: append([]string{"unsupported", "index_busy"}, others...), Example: `{"window":"build","n":1}`,
 		}),
 		tells(c.revert, verbs.Verb{
 			Name: "revert-checkpoint", Grant: verbs.GrantWrite, Summary: "take back only what one turn changed, and keep the later turns",

@@ -1,0 +1,124 @@
+// Package back puts an agent's conversation back to where it was when a
+// checkpoint of the work tree was taken. It has two steps, so that it goes
+// together with the files or not at all: Prepare finds out whether it can be
+// done, Way.Take does it.
+package back
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/turnback/turnback/conversation/session"
+	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/shell"
+)
+
+// OwnAgent is the name under which our own agent reports.
+const OwnAgent = "turnback"
+
+// Place is what a checkpoint tells of the conversation that it goes with.
+type Place struct {
+	N       int    // the checkpoint
+	Agent   string // empty: none told
+	Session string // the agent's own id
+	At      string // where in it the turn ended, as the agent's adapter tells it
+}
+
+// Way is a conversation that can be put back.
+type Way interface {
+	// Take puts it back. It is called once at most.
+	Take() (api.ConversationBack, error)
+	// Close ends it, taken or not.
+	Close() error
+}
+
+// Prepare finds the way back to a place. Until it is taken nothing of the agent's
+// has changed. Sessions are those of our own agent.
+func Prepare(sessions session.Library, p Place) (Way, error) {
+	if p.Agent == "" || p.Session == "" {
+		return nil, missing("checkpoint %d tells of no agent's conversation", p.N).
+			WithHint(api.Hint{Detail: "checkpoints of a turn do, when an agent's hooks report it"})
+	}
+	switch p.Agent {
+	case OwnAgent, claude.Name:
+	default:
+		return nil, api.Errorf(api.CodeUnsupported, "the conversation of checkpoint %d is %s's, which cannot be put back", p.N, p.Agent).
+			WithHint(api.Hint{Accepted: []string{OwnAgent, claude.Name}, Detail: "without --conversation the files alone are put back"})
+	}
+	if p.At == "" {
+		return nil, missing("checkpoint %d does not tell where its conversation was", p.N).
+			WithHint(api.Hint{Detail: "checkpoints of whole turns do"})
+	}
+	if p.Agent == OwnAgent {
+		return prepareOwn(sessions, p)
+	}
+	c, err := claude.New().Copy(p.Session, p.At)
+	if err != nil {
+		return nil, missing("the conversation of checkpoint %d cannot be had: %v", p.N, err)
+	}
+	return copied{c, p}, nil
+}
+
+func missing(format string, args ...any) *api.Error {
+	return api.Errorf(api.CodeContentMissing, format, args...)
+}
+
+// moved is a session of our own agent whose leaf is to be moved. It is open, so
+// that nobody else goes on with it meanwhile.
+type moved struct {
+	s *session.Session
+	Place
+}
+
+func prepareOwn(sessions session.Library, p Place) (Way, error) {
+	s, err := sessions.Open(p.Session)
+	used, inUse := errors.AsType[*session.InUseError](err)
+	switch {
+	case inUse:
+		return nil, api.Errorf(api.CodeNotReady, "%v", used).WithHint(api.Hint{Detail: "leave the agent first"})
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return nil, missing("the session %s of checkpoint %d is not there any more", p.Session, p.N)
+	case err != nil:
+		return nil, fmt.Errorf("open the session of checkpoint %d: %w", p.N, err)
+	case s.Entry(p.At) == nil:
+		return nil, errors.Join(missing("the session %s of checkpoint %d has no entry %s", p.Session, p.N, p.At), s.Close())
+	}
+	return moved{s, p}, nil
+}
+
+func (m moved) Take() (api.ConversationBack, error) {
+	from := m.s.Leaf()
+	if err := m.s.MoveLeaf(m.At); err != nil {
+		return api.ConversationBack{}, fmt.Errorf("put the conversation back: %w", err)
+	}
+	back := m.told()
+	back.Left = from
+	return back, nil
+}
+
+func (m moved) Close() error { return m.s.Close() }
+
+func (p Place) told() api.ConversationBack {
+	return api.ConversationBack{
+		Agent: p.Agent, Session: p.Session, From: p.Session, Entry: p.At, Resume: "turnback agent --resume " + shell.Word(p.Session),
+	}
+}
+
+// copied is a copy of a session of Claude Code.
+type copied struct {
+	claude.Copy
+	Place
+}
+
+func (c copied) Take() (api.ConversationBack, error) {
+	if err := c.Keep(); err != nil {
+		return api.ConversationBack{}, err
+	}
+	return api.ConversationBack{
+		Agent: c.Agent, Session: c.Copy.Session, From: c.Place.Session, Copy: true, Resume: "claude --resume " + c.Copy.Session,
+	}, nil
+}
+
+func (c copied) Close() error { return c.Drop() }
