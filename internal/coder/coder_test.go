@@ -10,6 +10,7 @@ import (
 	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/coder"
+	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/testutil/fakemodel"
 )
 
@@ -327,6 +328,16 @@ func TestB139AbortedToolHasAResult(t *testing.T) {
 	equal(t, "first", m[3].Text(), "one\n")
 	equal(t, "second", m[4].Text(), "[interrupted by the user]")
 	contains(t, "third", m[5].Text(), "Interrupted")
+}
+
+func TestCommandsDoNotSeeKeys(t *testing.T) {
+	h := newHouse(t, calls("bash", "command", "env"), says("end"))
+	h.env["OPENAI_API_KEY"], h.env["ANTHROPIC_API_KEY"], h.env["HOME_KEY"], h.env["OTHER"] = "k1-secret", "k2-secret", "k3-secret", "seen"
+	h.config.Agent.Endpoints = map[string]config.Endpoint{"home": {URL: h.model.URL, KeyEnv: "HOME_KEY"}}
+	h.works(coder.Flags{Prompt: "go", Model: "home/m"})
+	contains(t, "environment", h.last().Messages[3].Text(), "OTHER=seen")
+	lacks(t, "environment", h.last().Messages[3].Text(), "secret")
+	equal(t, "the key of the endpoint", h.last().Key, "set")
 }
 
 func TestFilesAreAskedFor(t *testing.T) {

@@ -249,3 +249,14 @@ func number(t *testing.T, raw json.RawMessage, name string) int {
 	}
 	return int(fields[name])
 }
+
+// holds opens a session, as another agent would.
+func (h *house) holds(id string) *session.Session {
+	h.t.Helper()
+	l := session.Library{Dir: h.data, Now: time.Now}
+	s, err := l.Open(id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}

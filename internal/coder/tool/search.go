@@ -126,7 +126,10 @@ func (b *Bench) glob(ctx context.Context, call Call) (Result, error) {
 	var found []string
 	for _, file := range files {
 		rel, err := filepath.Rel(at.path, file)
-		if err == nil && re.MatchString(filepath.ToSlash(rel)) {
+		if err != nil || !re.MatchString(filepath.ToSlash(rel)) {
+			continue
+		}
+		if _, err := os.Lstat(file); err == nil { // git lists what was deleted, too
 			found = append(found, b.shownAs(file))
 		}
 	}

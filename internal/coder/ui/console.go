@@ -195,12 +195,11 @@ func (c *Console) During(ctx context.Context, turn func(context.Context) error) 
 	return left, err
 }
 
-// handle says who gets the keys, and returns who did.
-func (c *Console) handle(h func([]byte)) (before func([]byte)) {
+// handle says who gets the keys.
+func (c *Console) handle(h func([]byte)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, c.handler = c.handler, h
-	return before
+	c.handler = h
 }
 
 // Ask asks the person during a turn. A key that aborts the turn is a No.
@@ -212,9 +211,8 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 	}
 	_, _ = io.WriteString(c.out, "? "+Harmless(a.Line)+" ("+choices+") ")
 	answers := make(chan Answer, 1)
-	var before func([]byte)
 	c.mu.Lock()
-	before = c.handler
+	before := c.handler
 	c.handler = func(chunk []byte) {
 		answer, known := answerOf(chunk, a.Outside)
 		if !known {
