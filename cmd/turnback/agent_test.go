@@ -367,8 +367,14 @@ func testAgentTalks(t *testing.T, bin string) {
 	p.types("mark\r")
 	p.sees("is still open")
 	p.sees("> ")
-	p.types("/rewind my own report\r")
+	before := h.repo.Read("sum.sh")
+	h.repo.Write("sum.sh", "changed\n")
+	p.types("/rewind --files my own report\r")
 	p.sees("rewound to the checkpoint: look")
+	p.sees("> ")
+	if now := h.repo.Read("sum.sh"); now != before {
+		t.Errorf("/rewind --files leaves %q", now)
+	}
 	p.types("/model\r")
 	p.sees("openai/m")
 	p.types("/quit\r")
