@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/assembly"
 	"github.com/turnback/turnback/internal/cli"
@@ -63,7 +64,7 @@ func agent(ctx context.Context, d command.Deps, f command.AgentFlags) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := coder.SessionsDir(d.Getenv)
+	sessions, err := session.Folder(d.Getenv)
 	if err != nil {
 		return err
 	}

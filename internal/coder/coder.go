@@ -209,19 +209,6 @@ func told(err error) error {
 	return err
 }
 
-// SessionsDir is where the sessions lie: below XDG_DATA_HOME.
-func SessionsDir(getenv func(string) string) (string, error) {
-	dir := getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(dir) {
-		home := getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return "", errors.New("find the sessions: neither XDG_DATA_HOME nor HOME is an absolute path")
-		}
-		dir = filepath.Join(home, ".local", "share")
-	}
-	return filepath.Join(dir, "turnback", "conversations"), nil
-}
-
 // FindShell is the shell for commands: bash where it is, else sh.
 func FindShell() string {
 	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
