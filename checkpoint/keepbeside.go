@@ -22,7 +22,7 @@ func besideOf(l *looked) beside.Content {
 		named.Odd = slices.DeleteFunc(slices.Clone(modes.Odd), func(m snapshot.Mode) bool { return git.CheckPath(m.Path) != nil })
 		modes = &named
 	}
-	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Made: l.files, Disk: beside.Disk{
+	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Made: l.files, Taken: l.taken, Disk: beside.Disk{
 		Modes: modes, Folders: folders, Rules: &l.made.Rules, Index: l.made.Index,
 	}}
 }

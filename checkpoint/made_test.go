@@ -51,3 +51,45 @@ func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
 		})
 	}
 }
+
+// What a restore took away comes back when its safety checkpoint is restored, also
+// where git was told to do without it: its index answers for the file then.
+func TestRestoreAndBackOfFilesThatGitDoesWithout(t *testing.T) {
+	for name, how := range map[string]struct {
+		write  func(r *room)
+		revert bool
+	}{
+		"a file":             {write: func(r *room) { r.Write("late", "2\n") }},
+		"a link":             {write: func(r *room) { r.Symlink("a", "late") }},
+		"with its own bytes": {write: func(r *room) { r.Git("config", "core.autocrlf", "true"); r.Write("late", "2\r\n3\r\n") }},
+		"reverted":           {write: func(r *room) { r.Write("late", "2\n") }, revert: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, map[string]string{"a": "1"})
+			r.take("one", func() { r.Write("a", "3") })
+			r.take("two", func() { how.write(r); r.Git("add", "late") })
+			r.Git("update-index", "--skip-worktree", "late")
+			then := r.Tree()
+			takeAway, n := r.store.Restore, 1
+			if how.revert {
+				takeAway, n = r.store.Revert, 2
+			}
+			forth, err := takeAway(t.Context(), r.request(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := r.Tree()
+			if _, ok := after["late"]; ok {
+				t.Fatal("nothing was taken away")
+			}
+			back := r.restore(forth.Safety.N)
+			if diff := cmp.Diff(then, r.Tree()); diff != "" {
+				t.Errorf("there and back (- before, + now):\n%s", diff)
+			}
+			r.restore(back.Safety.N)
+			if diff := cmp.Diff(after, r.Tree()); diff != "" {
+				t.Errorf("and forth again (- after, + now):\n%s", diff)
+			}
+		})
+	}
+}

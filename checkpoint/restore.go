@@ -163,7 +163,7 @@ func checkFlags(r RestoreRequest) error {
 
 func (s *Store) targetOf(ctx context.Context, c Checkpoint) (plan.Target, error) {
 	kept, err := s.readBeside(ctx, c.N, c.Beside, c.Looked)
-	to := plan.Target{Tree: c.Tree, Bytes: plan.BytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten, Made: kept.Made}
+	to := plan.Target{Tree: c.Tree, Bytes: plan.BytesOf(c.Disk), Name: fmt.Sprintf("checkpoint %d", c.N), N: c.N, Head: c.Head, LeftOut: leftOutOf(kept), Disk: kept.Disk, Overwritten: kept.Overwritten, Made: kept.Made, Taken: kept.Taken}
 	if c.Beside == "" {
 		to.LeftOut = c.LeftOut
 	}
@@ -266,7 +266,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	if err := s.keepOverwritten(ctx, l, p); err != nil {
 		return err
 	}
-	l.files = p.Made()
+	l.files, l.taken = p.Made(), p.Taken()
 	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
 	if err := s.record(ctx, l, safety, []int{j.to.N}); err != nil {
 		return err

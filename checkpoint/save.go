@@ -34,6 +34,7 @@ type looked struct {
 	lfs    []string // the LFS content that is kept for it
 
 	files       []beside.Made // that a restore is about to make
+	taken       []beside.Made // and to take away
 	overwritten string        // a mirrored tree of what a restore writes over, to be kept beside
 }
 

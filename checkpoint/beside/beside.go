@@ -36,7 +36,8 @@ type Content struct {
 	// a restore wrote over, as they were on disk. Empty: there are none.
 	Overwritten string
 
-	Made []Made // what the restore made where nothing was
+	Made  []Made // what the restore made where nothing was
+	Taken []Made // the files and links that the restore took away
 }
 
 // Part is an entry of the tree. It is a blob of Data, or the tree with the id Tree,
@@ -57,6 +58,7 @@ const (
 	nameOverwritten = "overwritten"
 	nameLFS         = "lfs"
 	nameMade        = "made"
+	nameTaken       = "taken"
 )
 
 // Parts gives the entries that c needs; none where there is nothing to keep.
@@ -69,6 +71,7 @@ func (c *Content) Parts() []Part {
 		Part{Name: nameLFS, Data: encodeLFS(c.LFS)},
 		Part{Name: nameMade, Data: encodeMade(c.Made)},
 		Part{Name: nameOverwritten, Tree: c.Overwritten},
+		Part{Name: nameTaken, Data: encodeMade(c.Taken)},
 		Part{Name: nameUncertain, Data: encodePaths(c.Uncertain)},
 	) {
 		if len(p.Data) > 0 || p.Tree != "" || len(p.Blobs) > 0 {
@@ -96,6 +99,8 @@ func Decode(entries []git.Entry, read func(id string) ([]byte, error)) (Content,
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.LFS, err = DecodeLFS(data); return err })
 		case nameMade:
 			err = decodeBlob(e, read, func(data []byte) (err error) { c.Made, err = decodeMade(data); return err })
+		case nameTaken:
+			err = decodeBlob(e, read, func(data []byte) (err error) { c.Taken, err = decodeMade(data); return err })
 		case nameBytes:
 			c.Bytes, err = treeOf(e)
 		case nameOverwritten:

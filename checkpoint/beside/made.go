@@ -8,9 +8,10 @@ import (
 	"github.com/turnback/turnback/internal/git"
 )
 
-// Made is a file, link or folder that the restore made, where nothing was, whose safety
-// checkpoint this is beside. Going back to that one takes it away again, also where
-// git ignores it or was told to do without it.
+// Made is a file, link or folder that the restore made, where nothing was, or took
+// away, whose safety checkpoint this is beside. Going back to that one takes away
+// again what was made, and writes again what was taken, also where git ignores it or
+// was told to do without it: the trees do not tell then.
 type Made struct {
 	Path string
 	Mode uint32 // as git has it
@@ -19,7 +20,7 @@ type Made struct {
 	CRLF bool   // its bytes on disk are ID's with each "\n" made "\r\n"
 }
 
-// The list of what a restore made: mode, blob, blob of the bytes (- for none), form
+// The list of what a restore made, or took away: mode, blob, blob of the bytes (- for none), form
 // (crlf or -), parted by spaces, a tab, the path's raw bytes, a NUL.
 func encodeMade(list []Made) []byte {
 	var b []byte

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/internal/git"
@@ -23,6 +24,55 @@ func (p *Plan) Made() []beside.Made {
 		}
 	}
 	return list
+}
+
+// Taken lists what p takes away and its safety checkpoint's tree has.
+func (p *Plan) Taken() []beside.Made {
+	var list []beside.Made
+	for _, op := range p.Ops {
+		if op.New.Absent() && !op.Old.Absent() && !slices.Contains(p.Overwritten, op.Path) {
+			list = append(list, beside.Made{Path: op.Path, Mode: op.Old.Mode, ID: op.Old.ID, Raw: op.Old.Raw, CRLF: op.Old.CRLF})
+		}
+	}
+	return list
+}
+
+// addTaken adds to changes the files that the restore took away whose safety
+// checkpoint the target is, and that both trees have all the same: git was told to
+// do without them, so the work tree's own tree has what the index says of them.
+func (s *Planner) addTaken(ctx context.Context, to Target, changes []git.Change) ([]git.Change, error) {
+	if len(to.Taken) == 0 || to.Own != nil {
+		return changes, nil
+	}
+	known := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		known[c.Path] = true
+	}
+	var gone []string
+	entries := map[string]beside.Made{}
+	for _, m := range to.Taken {
+		if known[m.Path] {
+			continue
+		}
+		st, above, err := restore.Stands(s.Repo.Worktree, m.Path)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil && above == "" {
+			gone = append(gone, m.Path)
+			entries[m.Path] = m
+		}
+	}
+	if len(gone) == 0 {
+		return changes, nil
+	}
+	held, err := s.Repo.PathsOf(ctx, to.Tree, gone)
+	for _, path := range gone {
+		if held[path] {
+			changes = append(changes, git.Change{Path: path, NewMode: entries[path].Mode, NewID: entries[path].ID})
+		}
+	}
+	return changes, err
 }
 
 // removeMade has p take away what the restore made whose safety checkpoint the

@@ -18,7 +18,7 @@ import (
 // is to be taken back: files that git ignored and that it wrote over, and what it
 // made.
 func (s *Planner) WithTaken(ctx context.Context, to Target, kept beside.Content) (Target, error) {
-	to.Overwritten, to.Made = kept.Overwritten, kept.Made
+	to.Overwritten, to.Made, to.Taken = kept.Overwritten, kept.Made, kept.Taken
 	if kept.Overwritten == "" || kept.Modes == nil || to.Disk.Modes == nil {
 		return to, nil
 	}

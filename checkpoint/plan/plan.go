@@ -53,6 +53,7 @@ type Target struct {
 
 	Overwritten string        // a tree of files that git ignored, to be brought back; empty: none
 	Made        []beside.Made // what was made since where nothing was
+	Taken       []beside.Made // what was taken away since
 	Overwrite   bool          // what git ignores may be written over
 }
 
@@ -107,6 +108,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 		return nil, err
 	}
 	if changes, err = s.addModes(ctx, l, to, changes); err != nil {
+		return nil, err
+	}
+	if changes, err = s.addTaken(ctx, to, changes); err != nil {
 		return nil, err
 	}
 	p := &Plan{leftThen: reasonsOf(to.LeftOut)}

@@ -213,9 +213,11 @@ func (p *Purger) beside(ctx context.Context, c record.Checkpoint, commit string,
 		*of.tree = w.tree
 	}
 	purged = p.withoutStaged(&content) || purged
-	made := len(content.Made)
-	content.Made = slices.DeleteFunc(content.Made, func(m beside.Made) bool { return m.Path == p.Path || strings.HasPrefix(m.Path, p.Path+"/") })
-	purged = purged || len(content.Made) < made
+	for _, list := range []*[]beside.Made{&content.Made, &content.Taken} {
+		had := len(*list)
+		*list = slices.DeleteFunc(*list, func(m beside.Made) bool { return m.Path == p.Path || strings.HasPrefix(m.Path, p.Path+"/") })
+		purged = purged || len(*list) < had
+	}
 	if purged && !slices.ContainsFunc(content.LeftOut, func(l snapshot.LeftOut) bool { return l.Path == p.Path }) {
 		content.LeftOut = append(slices.Clone(content.LeftOut), snapshot.LeftOut{Path: p.Path, Reason: Reason})
 	}
