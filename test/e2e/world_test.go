@@ -37,6 +37,7 @@ type world struct {
 
 	// ownServers has the CLI start the MCP servers of the person's configuration.
 	ownServers bool
+	extra      []string // more of the environment, as NAME=VALUE
 }
 
 // programs are the paths of what is under test.
@@ -109,7 +110,7 @@ func (w *world) writeHome(path, text string) {
 
 // env is the whole environment of the CLI and of turnback.
 func (w *world) env() []string {
-	return append(
+	env := append(
 		w.repo.Env(),
 		"XDG_RUNTIME_DIR="+w.run,
 		"TERM=xterm-256color",
@@ -122,6 +123,7 @@ func (w *world) env() []string {
 		"DISABLE_AUTOUPDATER=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	)
+	return append(env, w.extra...)
 }
 
 // claudeArgs are the flags that every start of the CLI has: our own log of
