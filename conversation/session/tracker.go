@@ -137,9 +137,15 @@ func field(object []byte, name string) string {
 	return text
 }
 
+// callData is what a custom entry about a checkpoint says.
+func (e *Entry) callData() (data callData, ok bool) {
+	err := json.Unmarshal(e.Data, &data)
+	return data, err == nil
+}
+
 func (t *tracker) custom(e *Entry) {
-	var data callData
-	if json.Unmarshal(e.Data, &data) != nil {
+	data, ok := e.callData()
+	if !ok {
 		return
 	}
 	switch e.Custom {

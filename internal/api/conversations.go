@@ -124,7 +124,8 @@ type ConversationTokens struct {
 type ConversationSession struct {
 	Agent       string    `json:"agent"` // claude, ...; turnback for our own
 	Session     string    `json:"session"`
-	Dir         string    `json:"dir"` // where the agent worked, absolute; may be empty
+	Title       string    `json:"title,omitempty"` // first line of the first prompt; of our own agent
+	Dir         string    `json:"dir"`             // where the agent worked, absolute; may be empty
 	Started     time.Time `json:"started"`
 	Last        time.Time `json:"last"`        // the last that was heard of it
 	Checkpoints int       `json:"checkpoints"` // that were opened
@@ -165,6 +166,7 @@ type ConversationListParams struct {
 // one heard of last first.
 type ConversationListResult struct {
 	Sessions  []ConversationSession `json:"sessions"`
+	Problems  []string              `json:"problems,omitempty"` // session files that cannot be read
 	Untrusted bool                  `json:"untrusted"`
 }
 
@@ -181,13 +183,32 @@ type ConversationShowResult struct {
 	Conversation ConversationSession      `json:"conversation"`
 	Checkpoints  []ConversationCheckpoint `json:"checkpoints"`          // oldest first
 	Transcript   string                   `json:"transcript,omitempty"` // path of the agent's own file
-	Untrusted    bool                     `json:"untrusted"`
+	// Tree is told of our own agent's sessions: parents come before children.
+	Tree      []ConversationNode `json:"tree,omitempty"`
+	Untrusted bool               `json:"untrusted"`
+}
+
+// ConversationNode is a place in the tree of a conversation that a person would
+// look for.
+type ConversationNode struct {
+	ID     string `json:"id"`               // its entry in the session file
+	Parent string `json:"parent,omitempty"` // the node that it comes after
+	// Kind is prompt, checkpoint, rewind (where a report took the place of what was
+	// left), cleared, compaction or end. Where a branch ends that is not On, its
+	// entry leads back to it.
+	Kind  string    `json:"kind"`
+	Text  string    `json:"text,omitempty"` // the prompt, goal, report, summary; cut but in an export
+	At    time.Time `json:"at"`
+	On    bool      `json:"on"`              // on the branch that goes on
+	State string    `json:"state,omitempty"` // of a checkpoint, as in ConversationCheckpoint
+	N     int       `json:"n,omitempty"`     // of a checkpoint: the work-tree checkpoint
 }
 
 // ConversationStatsResult is the result of conversation-stats.
 type ConversationStatsResult struct {
 	Sessions  []ConversationSession `json:"sessions"`
 	Total     ConversationTokens    `json:"total"`
+	Problems  []string              `json:"problems,omitempty"` // as in ConversationListResult
 	Untrusted bool                  `json:"untrusted"`
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnback/turnback/internal/cli/checkpoints"
 	"github.com/turnback/turnback/internal/cli/command"
+	"github.com/turnback/turnback/internal/cli/conversations"
 )
 
 // Execute runs one command line and returns the exit status of the process.
@@ -71,7 +72,7 @@ func addCommands(root *cobra.Command, d command.Deps) {
 		}
 	}
 	inGroup(groupFiles, checkpoints.New(d), checkpoints.NewUndo(d, "undo"), checkpoints.NewUndo(d, "redo"))
-	inGroup(groupWindows, newAgent(d), newLs(d), newConversation(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
+	inGroup(groupWindows, newAgent(d), newLs(d), conversations.New(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
 	inGroup(groupSetup, newTour(d), newConfig(d), newTrust(d), newDoctor(d), newVersion(d), newMan(d))
 	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d), newMCP(d))
 	for _, c := range d.Commands {

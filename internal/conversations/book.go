@@ -15,6 +15,7 @@ import (
 
 	"github.com/turnback/turnback/internal/agents/history"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/own"
 )
 
 // WorkTree saves the files that a conversation is about.
@@ -46,6 +47,7 @@ type Options struct {
 	WorkTree WorkTree // nil: files are not saved
 	// History reads an agent's transcript; false: it tells nothing.
 	History func(agent, transcript string) (history.History, bool)
+	Own     *own.Shelf // the sessions of our own agent; nil: there are none
 	// Problem is given what went wrong outside of an answer. It holds no text of a
 	// conversation.
 	Problem func(error)

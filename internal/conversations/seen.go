@@ -1,9 +1,8 @@
 package conversations
 
 import (
-	"math"
-
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/tokens"
 )
 
 // Seen takes in what a proxy or a plugin saw in a request. What a subagent's
@@ -58,25 +57,7 @@ func (b *Book) Figures(p api.ConversationFiguresParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.heard(s, p.Caller, "")
-	add(&s.Tokens, one(p.BytesBefore, p.BytesAfter, p.Tokens))
+	tokens.Add(&s.Tokens, tokens.Of(p.BytesBefore, p.BytesAfter, p.Tokens))
 	b.write(s)
 	return nil
-}
-
-// one is the figures of one request: what was sent is told exactly, what would
-// have been is estimated from it.
-func one(before, after, tokens int64) api.ConversationTokens {
-	t := api.ConversationTokens{Requests: 1, BytesBefore: before, BytesAfter: after, TokensAfter: tokens, TokensBefore: tokens}
-	if after > 0 && before != after {
-		t.TokensBefore = int64(math.Round(float64(tokens) * float64(before) / float64(after)))
-	}
-	return t
-}
-
-func add(sum *api.ConversationTokens, t api.ConversationTokens) {
-	sum.Requests += t.Requests
-	sum.BytesBefore += t.BytesBefore
-	sum.BytesAfter += t.BytesAfter
-	sum.TokensBefore += t.TokensBefore
-	sum.TokensAfter += t.TokensAfter
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/tokens"
+	"github.com/turnback/turnback/internal/nearest"
 )
 
 const (
@@ -27,8 +29,25 @@ func (b *Book) List(p api.ConversationListParams) api.ConversationListResult {
 		}
 		s.mu.Unlock()
 	}
+	ours, problems := b.ours(p.Dir)
+	r.Sessions, r.Problems = append(r.Sessions, ours...), problems
 	slices.SortStableFunc(r.Sessions, func(a, b api.ConversationSession) int { return b.Last.Compare(a.Last) })
 	return r
+}
+
+// ours are the sessions of our own agent that work in dir, below it or above it,
+// and what keeps others from being told.
+func (b *Book) ours(dir string) (ours []api.ConversationSession, problems []string) {
+	all, err := b.o.Own.List()
+	if err != nil {
+		problems = strings.Split(err.Error(), "\n")
+	}
+	for _, s := range all {
+		if near(s.Dir, dir) {
+			ours = append(ours, s)
+		}
+	}
+	return ours, problems
 }
 
 // matters says whether there is anything to tell of a session.
@@ -49,6 +68,9 @@ func (b *Book) inDir(dir string) []*session {
 		return dir != "" && s.Dir != "" && !holds(s.Dir, dir) && !holds(dir, s.Dir)
 	})
 }
+
+// near says whether one of two folders is in the other; any is when dir is empty.
+func near(other, dir string) bool { return dir == "" || holds(other, dir) || holds(dir, other) }
 
 // holds says whether path is root or below it.
 func holds(root, path string) bool {
@@ -101,9 +123,16 @@ func (m *mark) wire(most int) api.ConversationCheckpoint {
 
 // Show tells everything of one session; whole: with reports uncut.
 func (b *Book) Show(p api.ConversationParams, whole bool) (api.ConversationShowResult, error) {
-	s, err := b.meant(p)
+	s, ours, err := b.meant(p)
 	if err != nil {
 		return api.ConversationShowResult{}, err
+	}
+	if s == nil {
+		r, err := b.o.Own.Show(ours)
+		if !whole {
+			shorten(&r)
+		}
+		return r, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,57 +147,99 @@ func (b *Book) Show(p api.ConversationParams, whole bool) (api.ConversationShowR
 	return r, nil
 }
 
-// meant finds the session that is named, else the newest in the caller's
-// directory.
-func (b *Book) meant(p api.ConversationParams) (*session, error) {
-	type candidate struct {
-		*session
-		id   string
-		last time.Time
+// shorten cuts the texts of a result to what is shown.
+func shorten(r *api.ConversationShowResult) {
+	for i := range r.Checkpoints {
+		r.Checkpoints[i].Report = cut(r.Checkpoints[i].Report, shownReport)
 	}
-	var found []candidate
-	var ids []string
-	dir := p.Dir
-	if p.Session != "" {
-		dir = ""
+	for i := range r.Tree {
+		r.Tree[i].Text = cut(r.Tree[i].Text, shownReport)
 	}
+}
+
+// candidate is a session that may be meant.
+type candidate struct {
+	*session // nil: it is our own agent's
+	id       string
+	last     time.Time
+}
+
+// candidates are the sessions of a directory; of all when it is empty.
+func (b *Book) candidates(dir string) []candidate {
+	var all []candidate
 	for _, s := range b.inDir(dir) {
 		s.mu.Lock()
 		c, matters := candidate{s, s.Session, s.Last}, s.matters()
 		s.mu.Unlock()
-		if !matters {
-			continue
-		}
-		ids = append(ids, c.id)
-		if p.Session == "" || c.id == p.Session || len(p.Session) >= minPrefix && strings.HasPrefix(c.id, p.Session) {
-			found = append(found, c)
+		if matters {
+			all = append(all, c)
 		}
 	}
-	exact := slices.IndexFunc(found, func(c candidate) bool { return c.id == p.Session })
+	infos, err := b.o.Own.Infos()
+	if err != nil {
+		b.o.Problem(err)
+	}
+	for _, s := range infos {
+		if near(s.Cwd, dir) {
+			all = append(all, candidate{nil, s.ID, s.Modified})
+		}
+	}
+	return all
+}
+
+// meant finds the session that is named, else the newest in the caller's
+// directory. Where it is our own agent's its id is returned alone.
+func (b *Book) meant(p api.ConversationParams) (*session, string, error) {
+	dir := p.Dir
+	if p.Session != "" {
+		dir = ""
+	}
+	all := b.candidates(dir)
+	found := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool {
+		prefix := len(p.Session) >= minPrefix && strings.HasPrefix(c.id, p.Session)
+		return p.Session != "" && c.id != p.Session && !prefix
+	})
+	if i := slices.IndexFunc(found, func(c candidate) bool { return c.id == p.Session }); i >= 0 {
+		return found[i].session, found[i].id, nil
+	}
 	switch {
 	case len(found) == 0:
-		slices.Sort(ids)
-		e := api.Errorf(api.CodeSessionNotFound, "no conversation with a checkpoint is known here")
-		if p.Session != "" {
-			e = api.Errorf(api.CodeSessionNotFound, "no conversation %q is known", p.Session)
-		}
-		return nil, e.WithHint(api.Hint{Command: "turnback conversation list", Available: ids})
-	case exact >= 0:
-		return found[exact].session, nil
+		return nil, "", notMeant(p.Session, all)
 	case p.Session != "" && len(found) > 1:
-		return nil, api.Errorf(api.CodeInvalidParams, "%d conversations begin with %s", len(found), p.Session).
-			WithHint(api.Hint{Param: "session", Command: "turnback conversation list"})
+		return nil, "", api.Errorf(api.CodeInvalidParams, "%d conversations begin with %s", len(found), p.Session).
+			WithHint(api.Hint{Param: "session", Available: ids(found), Command: "turnback conversation list"})
 	}
-	return slices.MaxFunc(found, func(a, b candidate) int { return a.last.Compare(b.last) }).session, nil
+	c := slices.MaxFunc(found, func(a, b candidate) int { return a.last.Compare(b.last) })
+	return c.session, c.id, nil
+}
+
+func ids(all []candidate) []string {
+	var ids []string
+	for _, c := range all {
+		ids = append(ids, c.id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func notMeant(name string, all []candidate) error {
+	hint := api.Hint{Command: "turnback conversation list", Available: ids(all)}
+	if name == "" {
+		hint.Command += " --all"
+		return api.Errorf(api.CodeSessionNotFound, "no conversation is known of this directory").WithHint(hint)
+	}
+	hint.DidYouMean = nearest.Word(name, hint.Available)
+	return api.Errorf(api.CodeSessionNotFound, "no conversation %q is known", name).WithHint(hint)
 }
 
 // Stats sums the figures up.
 func (b *Book) Stats(p api.ConversationListParams) api.ConversationStatsResult {
-	r := api.ConversationStatsResult{Sessions: []api.ConversationSession{}, Untrusted: true}
-	for _, s := range b.List(p).Sessions {
+	all := b.List(p)
+	r := api.ConversationStatsResult{Sessions: []api.ConversationSession{}, Problems: all.Problems, Untrusted: true}
+	for _, s := range all.Sessions {
 		if s.Tokens.Requests > 0 {
 			r.Sessions = append(r.Sessions, s)
-			add(&r.Total, s.Tokens)
+			tokens.Add(&r.Total, s.Tokens)
 		}
 	}
 	return r
@@ -177,9 +248,12 @@ func (b *Book) Stats(p api.ConversationListParams) api.ConversationStatsResult {
 // Abandon closes the open checkpoint of a session without a report, for the
 // person.
 func (b *Book) Abandon(p api.ConversationParams) (api.ConversationAbandonResult, error) {
-	s, err := b.meant(p)
+	s, ours, err := b.meant(p)
 	if err != nil {
 		return api.ConversationAbandonResult{}, err
+	}
+	if s == nil {
+		return b.o.Own.Abandon(ours)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations"
 	"github.com/turnback/turnback/internal/conversations/back"
+	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/turns"
 	"github.com/turnback/turnback/internal/wire"
@@ -32,6 +33,7 @@ func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book 
 	return conversations.Open(conversations.Options{
 		Dir: dir, Now: s.Now, History: transcriptHistory,
 		WorkTree: workTrees{repos: r, tracker: tracker, publish: s.Publish},
+		Own:      ownSessions(s),
 		Problem:  func(err error) { s.Log.Warn("conversation", "error", err.Error()) },
 	})
 }
@@ -46,6 +48,16 @@ func wayBack(environ []string, now func() time.Time) func(back.Place) (back.Way,
 		}
 		return back.Prepare(session.Library{Dir: dir, Now: now}, p)
 	}
+}
+
+// ownSessions are those of our own agent, of the user that the daemon works for.
+func ownSessions(s Services) *own.Shelf {
+	dir, err := session.Folder(Getenv(s.Environ))
+	if err != nil {
+		s.Log.Warn("conversation", "error", err.Error())
+		return nil
+	}
+	return &own.Shelf{Library: session.Library{Dir: dir, Now: s.Now}}
 }
 
 func transcriptHistory(agent, path string) (history.History, bool) {

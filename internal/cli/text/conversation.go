@@ -3,7 +3,9 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/screen"
@@ -12,8 +14,11 @@ import (
 // Conversations writes the result of conversation-list, a row each.
 func (f Format) Conversations(w io.Writer, r api.ConversationListResult) error {
 	var l lines
+	for _, p := range r.Problems {
+		l.addf("not listed: %s", screen.Line(p))
+	}
 	if len(r.Sessions) == 0 {
-		l.addf("No conversation with a checkpoint is known. turnback setup claude --conversation offers them to Claude Code.")
+		l.addf("No conversation with a checkpoint is known here. turnback setup claude --conversation offers them to Claude Code.")
 		return l.writeTo(w)
 	}
 	rows := [][]string{{"AGENT", "SESSION", "LAST", "CHECKPOINTS", "REWINDS", "TOKENS", "STATE"}}
@@ -23,7 +28,8 @@ func (f Format) Conversations(w io.Writer, r api.ConversationListResult) error {
 			tokens(s.Tokens), conversationState(s),
 		})
 	}
-	return screen.Table(w, rows)
+	l.table(rows)
+	return l.writeTo(w)
 }
 
 // tokens tells what was sent, and what it would have been: that is estimated.
@@ -44,7 +50,7 @@ func conversationState(s api.ConversationSession) string {
 	case s.Lost:
 		return "lost in a compaction"
 	}
-	return "-"
+	return dash(screen.Cut(screen.Line(s.Title), 40))
 }
 
 // Conversation writes the result of conversation-show: the session, and its
@@ -54,7 +60,7 @@ func (f Format) Conversation(w io.Writer, r api.ConversationShowResult) error {
 	rows := [][]string{
 		{"agent:", dash(screen.Line(s.Agent))},
 		{"session:", screen.Line(s.Session)},
-		{"directory:", dash(screen.Line(s.Dir))},
+		{"directory:", dash(f.Name(s.Dir))},
 		{"started:", f.Taken(s.Started)},
 		{"last:", f.Taken(s.Last)},
 		{"tokens:", tokens(s.Tokens)},
@@ -72,6 +78,10 @@ func (f Format) Conversation(w io.Writer, r api.ConversationShowResult) error {
 		return err
 	}
 	var l lines
+	if len(r.Tree) > 0 {
+		f.conversationTree(&l, r)
+		return l.writeTo(w)
+	}
 	for i, c := range r.Checkpoints {
 		l.addf("")
 		l.addf("%d  %s  %s: %s", i+1, f.Taken(c.StartedAt), c.State, screen.Line(c.Goal))
@@ -82,17 +92,92 @@ func (f Format) Conversation(w io.Writer, r api.ConversationShowResult) error {
 			l.addf("   reminded: %d", c.Reminders)
 		}
 		if c.Report != "" {
-			l.addf("   report: %s", screen.Line(c.Report))
+			l.addf("   report: %s", firstLine(c.Report))
 		}
 	}
 	return l.writeTo(w)
 }
 
+// conversationTree writes the tree of a session: what goes on stands at the left,
+// a branch that was left is indented below the place where it began.
+func (f Format) conversationTree(l *lines, r api.ConversationShowResult) {
+	children := map[string][]api.ConversationNode{}
+	for _, n := range r.Tree {
+		children[n.Parent] = append(children[n.Parent], n)
+	}
+	var rows [][]string
+	var below func(parent string, depth int)
+	show := func(n api.ConversationNode, depth int) {
+		rows = append(rows, f.node(n, depth, r.Conversation.Session))
+		if n.Kind != "end" { // its id may be its parent's
+			below(n.ID, depth)
+		}
+	}
+	below = func(parent string, depth int) {
+		next := children[parent]
+		if len(next) == 0 {
+			return
+		}
+		goesOn := len(next) - 1
+		if i := slices.IndexFunc(next, func(n api.ConversationNode) bool { return n.On }); i >= 0 {
+			goesOn = i
+		}
+		for i, n := range next {
+			if i != goesOn {
+				show(n, depth+1)
+			}
+		}
+		show(next[goesOn], depth)
+	}
+	below("", 0)
+	l.addf("")
+	l.table(rows)
+}
+
+func (f Format) node(n api.ConversationNode, depth int, session string) []string {
+	mark, kind, text := strings.Repeat("  ", depth)+"-", n.Kind, firstLine(n.Text)
+	if n.On {
+		mark = "*"
+	}
+	switch n.Kind {
+	case "rewind":
+		kind = "report"
+	case "cleared":
+		text = "the checkpoint was closed without a report"
+	case "checkpoint":
+		text += " (" + n.State
+		if n.N > 0 {
+			text += fmt.Sprintf(", work-tree checkpoint %d", n.N)
+		}
+		text += ")"
+	case "end":
+		kind, text = "here", "entry "+screen.Line(n.ID)
+		if !n.On {
+			kind, text = "left", "turnback agent --resume "+screen.Line(session)+"/"+screen.Line(n.ID)
+		}
+	}
+	return []string{mark, f.Taken(n.At), kind, text}
+}
+
+// firstLine is the first line of a text, with a mark where there is more.
+func firstLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	const most = 100
+	line := screen.Cut(screen.Line(first), most)
+	if more && !strings.HasSuffix(line, "...") {
+		line += " ..."
+	}
+	return line
+}
+
 // ConversationStats writes the result of conversation-stats.
 func (f Format) ConversationStats(w io.Writer, r api.ConversationStatsResult) error {
 	var l lines
+	for _, p := range r.Problems {
+		l.addf("not listed: %s", screen.Line(p))
+	}
 	if len(r.Sessions) == 0 {
-		l.addf("No figures yet: they come with turnback run --conversation -- AGENT.")
+		l.addf("No figures yet: they come with turnback run --conversation -- AGENT and with turnback agent.")
 		return l.writeTo(w)
 	}
 	rows := [][]string{{"AGENT", "SESSION", "REQUESTS", "TOKENS SENT", "WITHOUT REWINDS", "SAVED"}}
@@ -100,9 +185,7 @@ func (f Format) ConversationStats(w io.Writer, r api.ConversationStatsResult) er
 		rows = append(rows, append([]string{dash(screen.Line(s.Agent)), screen.Line(s.Session)}, figures(s.Tokens)...))
 	}
 	rows = append(rows, append([]string{"all", ""}, figures(r.Total)...))
-	if err := screen.Table(w, rows); err != nil {
-		return err
-	}
+	l.table(rows)
 	l.addf("Tokens sent are the providers' own figures; ~ is estimated from the sizes of the requests.")
 	return l.writeTo(w)
 }

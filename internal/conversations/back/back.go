@@ -12,11 +12,9 @@ import (
 	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/shell"
 )
-
-// OwnAgent is the name under which our own agent reports.
-const OwnAgent = "turnback"
 
 // Place is what a checkpoint tells of the conversation that it goes with.
 type Place struct {
@@ -42,16 +40,16 @@ func Prepare(sessions session.Library, p Place) (Way, error) {
 			WithHint(api.Hint{Detail: "checkpoints of a turn do, when an agent's hooks report it"})
 	}
 	switch p.Agent {
-	case OwnAgent, claude.Name:
+	case own.Agent, claude.Name:
 	default:
 		return nil, api.Errorf(api.CodeUnsupported, "the conversation of checkpoint %d is %s's, which cannot be put back", p.N, p.Agent).
-			WithHint(api.Hint{Accepted: []string{OwnAgent, claude.Name}, Detail: "without --conversation the files alone are put back"})
+			WithHint(api.Hint{Accepted: []string{own.Agent, claude.Name}, Detail: "without --conversation the files alone are put back"})
 	}
 	if p.At == "" {
 		return nil, missing("checkpoint %d does not tell where its conversation was", p.N).
 			WithHint(api.Hint{Detail: "checkpoints of whole turns do"})
 	}
-	if p.Agent == OwnAgent {
+	if p.Agent == own.Agent {
 		return prepareOwn(sessions, p)
 	}
 	c, err := claude.New().Copy(p.Session, p.At)

@@ -58,8 +58,8 @@ func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams
 		},
 		talk: p.Conversation, talkOnly: p.ConversationOnly,
 	}
-	if p.ConversationOnly && (len(p.Paths) > 0 || len(p.PathsBase64) > 0) {
-		return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "conversation_only goes with no paths").WithHint(api.Hint{Param: "conversation_only"})
+	if p.ConversationOnly && (p.Conversation || len(p.Paths) > 0 || len(p.PathsBase64) > 0) {
+		return api.RestoreResult{}, api.Errorf(api.CodeInvalidParams, "conversation_only goes with neither conversation nor paths").WithHint(api.Hint{Param: "conversation_only"})
 	}
 	if p.Staged {
 		if p.Mine || p.AllPanes || p.Overwrite || p.Conversation || p.ConversationOnly {

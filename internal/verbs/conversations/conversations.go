@@ -60,7 +60,7 @@ func told(b *conversations.Book) []verbs.Verb {
 
 // shown are the verbs of the person.
 func shown(b *conversations.Book) []verbs.Verb {
-	missing := []string{string(api.CodeSessionNotFound)}
+	missing := []string{string(api.CodeSessionNotFound), string(api.CodeInvalidParams), string(api.CodeDamaged)}
 	show := func(whole bool) func(context.Context, api.ConversationParams) (api.ConversationShowResult, error) {
 		return func(_ context.Context, p api.ConversationParams) (api.ConversationShowResult, error) {
 			return b.Show(p, whole)
@@ -90,7 +90,7 @@ func shown(b *conversations.Book) []verbs.Verb {
 			return b.Abandon(p)
 		}, verbs.Verb{
 			Name: "conversation-abandon", Grant: verbs.GrantWrite, Summary: "close the open checkpoint of a conversation without a report",
-			Errors: append(missing, string(api.CodeNoCheckpoint)), Example: `{"session":"5f2c"}`,
+			Errors: append(missing, string(api.CodeNoCheckpoint), string(api.CodeNotReady)), Example: `{"session":"5f2c"}`,
 		}),
 	}
 }

@@ -1,13 +1,14 @@
-package cli
+// Package conversations has the commands about the conversations of agents.
+package conversations
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/command"
+	"github.com/turnback/turnback/internal/cli/screen"
 	"github.com/turnback/turnback/internal/cli/text"
 )
 
@@ -15,7 +16,8 @@ const sessionArgument = `SESSION is its id, or 4 or more characters of its begin
 newest one of this directory is meant.
 `
 
-func newConversation(d command.Deps) *cobra.Command {
+// New makes `turnback conversation`.
+func New(d command.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conversation",
 		Short: "See where agents marked and rewound their conversations",
@@ -23,7 +25,7 @@ func newConversation(d command.Deps) *cobra.Command {
 the exploration. These commands tell where that happened and what it saved.`,
 	}
 	command.AsGroup(cmd)
-	cmd.AddCommand(newConversationList(d), newConversationShow(d), newConversationStats(d), newConversationExport(d), newConversationAbandon(d))
+	cmd.AddCommand(newList(d), newShow(d), newStats(d), newExport(d), newAbandon(d))
 	return cmd
 }
 
@@ -46,13 +48,13 @@ func (o whichConversations) params(d command.Deps) (api.ConversationListParams, 
 	return api.ConversationListParams{Dir: dir}, err
 }
 
-func newConversationList(d command.Deps) *cobra.Command {
+func newList(d command.Deps) *cobra.Command {
 	var o whichConversations
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the conversations with checkpoints",
 		Long: `List the conversations in which a checkpoint was opened, or whose requests went
-through the proxy, the newest first.
+through the proxy, and all those of turnback's own agent, the newest first.
 ` + command.ExitsRead,
 		Example: "  turnback conversation list\n  turnback conversation list --all --json",
 		Args:    command.MaxArgs(0),
@@ -69,7 +71,7 @@ through the proxy, the newest first.
 	return cmd
 }
 
-func newConversationStats(d command.Deps) *cobra.Command {
+func newStats(d command.Deps) *cobra.Command {
 	var o whichConversations
 	cmd := &cobra.Command{
 		Use:   "stats",
@@ -104,16 +106,19 @@ func oneConversation(d command.Deps, args []string) (api.ConversationParams, err
 	return api.ConversationParams{Dir: dir}, err
 }
 
-func newConversationShow(d command.Deps) *cobra.Command {
+func newShow(d command.Deps) *cobra.Command {
 	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "show [SESSION]",
 		Short: "Show the checkpoints of a conversation",
 		Long: `Show the checkpoints of a conversation with what became of them, its figures, and
-why a request went out as it came last.
+why a request went out as it came last. Of turnback's own agent the whole tree is
+shown: prompts, checkpoints, the reports of rewinds, and the branches that they
+left, each with the command that goes back there.
 ` + sessionArgument + command.ExitsRead,
-		Example: "  turnback conversation show\n  turnback conversation show 5f2c",
-		Args:    command.MaxArgs(1),
+		Example:           "  turnback conversation show\n  turnback conversation show 5f2c",
+		Args:              command.MaxArgs(1),
+		ValidArgsFunction: completeSessions(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := oneConversation(d, args)
 			if err != nil {
@@ -127,40 +132,19 @@ why a request went out as it came last.
 	return cmd
 }
 
-func newConversationExport(d command.Deps) *cobra.Command {
-	return &cobra.Command{
-		Use:   "export [SESSION]",
-		Short: "Write everything that is known of a conversation as JSON",
-		Long: `Write everything that is known of a conversation, its reports whole, as one JSON
-value.
-` + sessionArgument + command.ExitsRead,
-		Example: "  turnback conversation export 5f2c >conversation.json",
-		Args:    command.MaxArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := oneConversation(d, args)
-			if err != nil {
-				return err
-			}
-			raw, err := d.Call(cmd.Context(), command.StartDaemon, "conversation-export", p)
-			if err != nil {
-				return err
-			}
-			return command.WriteJSON(d.Streams.Out, json.RawMessage(raw))
-		},
-	}
-}
-
-func newConversationAbandon(d command.Deps) *cobra.Command {
+func newAbandon(d command.Deps) *cobra.Command {
 	var o command.Output
 	cmd := &cobra.Command{
 		Use:   "abandon [SESSION]",
 		Short: "Close the open checkpoint of a conversation without a report",
 		Long: `Close the open checkpoint of a conversation without a report. The agent is
 reminded of it no more, and its rewind is refused; what was explored stays in the
-conversation.
-` + sessionArgument + command.ExitsRead,
-		Example: "  turnback conversation abandon",
-		Args:    command.MaxArgs(1),
+conversation. A session that turnback's own agent has open is refused: type
+/abandon in it.
+` + sessionArgument + command.ExitsWrite,
+		Example:           "  turnback conversation abandon",
+		Args:              command.MaxArgs(1),
+		ValidArgsFunction: completeSessions(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := oneConversation(d, args)
 			if err != nil {
@@ -174,4 +158,24 @@ conversation.
 	}
 	o.AddTo(cmd)
 	return cmd
+}
+
+// completeSessions completes the id of a conversation; it never starts a daemon.
+func completeSessions(d command.Deps) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		var r api.ConversationListResult
+		if len(args) > 0 || d.CallInto(cmd.Context(), command.DialOnly, "conversation-list", api.ConversationListParams{}, &r) != nil {
+			return nil, none
+		}
+		var ids []string
+		for _, s := range r.Sessions {
+			about := s.Agent + " " + s.Title
+			if s.Open != nil {
+				about = s.Agent + ", open: " + s.Open.Goal
+			}
+			ids = append(ids, cobra.CompletionWithDesc(screen.Line(s.Session), screen.Line(about)))
+		}
+		return ids, none | cobra.ShellCompDirectiveKeepOrder
+	}
 }
