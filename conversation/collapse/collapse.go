@@ -87,7 +87,7 @@ type OpenCheckpoint struct {
 // Collapse shortens the history in a body. It never fails: where there is any
 // doubt, Body is the slice that was given, and Reason says why. A history that
 // is damaged already, with a call without its result or a result without its
-// call, is left as it is.
+// call, is left as it is; but for pi's, which mends it after its plugins.
 func Collapse(p Provider, host conversation.Host, body []byte) Result {
 	unchanged := Result{Body: body}
 	if !mayHaveCheckpoint(body) && !(p == Responses && mayBePartial(body)) {
@@ -102,6 +102,7 @@ func Collapse(p Provider, host conversation.Host, body []byte) Result {
 	if h.partial {
 		return unchanged
 	}
+	h.mended = p == Pi
 	if reason := h.pair(); reason != "" {
 		unchanged.Reason = "history is damaged: " + reason
 		return unchanged

@@ -79,6 +79,11 @@ type history struct {
 	parts   []part
 	batches []batch
 	partial bool // the provider has more of it
+	mended  bool // pi: what is sent of a call without a result, or the other way, is mended by the agent
+
+	// instructions are parts of results, by where the results begin, that stay: those
+	// that a read loaded (OpenCode).
+	instructions map[int32]span
 }
 
 func (h *history) partsOf(i int) []part {
@@ -187,6 +192,9 @@ func (w *walk) input(i int) {
 // answer takes a result to its call.
 func (w *walk) answer(i int, p int32) {
 	at := w.callOf(p)
+	if at < 0 && w.mended {
+		return
+	}
 	if at < 0 {
 		w.reason = fmt.Sprintf("result %q has no call", w.name(p))
 		return
@@ -230,6 +238,9 @@ func (w *walk) callOf(p int32) int {
 
 // finish is for the end of a batch: all its calls have to have results.
 func (w *walk) finish() {
+	if w.mended {
+		w.pending = nil
+	}
 	if len(w.pending) > 0 && w.reason == "" {
 		w.reason = fmt.Sprintf("call %q has no result", w.name(w.pending[0]))
 	}

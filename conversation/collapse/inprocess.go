@@ -1,5 +1,13 @@
 package collapse
 
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/turnback/turnback/conversation/collapse/jsonscan"
+)
+
 // The forms of agents whose plugins may change a history before it becomes a
 // request: a list of the agent's own messages, in an object as "messages".
 
@@ -93,6 +101,7 @@ func (r *reader) openCode() {
 func (r *reader) openCodePart(it *item, steps *int) {
 	var b block
 	var status span
+	loaded := false
 	at := r.s.Object(func(key []byte) {
 		switch string(key) {
 		case "type":
@@ -115,6 +124,8 @@ func (r *reader) openCodePart(it *item, steps *int) {
 					r.once(&b.arguments)
 				case "output":
 					r.once(&b.output)
+				case "metadata":
+					loaded = hasMember(r.s.Skip().In(r.body), "loaded")
 				}
 			})
 		}
@@ -132,8 +143,56 @@ func (r *reader) openCodePart(it *item, steps *int) {
 	case r.is(b.kind, "tool"):
 		p.kind, p.id, p.value, p.tool = call, b.callID, b.arguments, r.toolNamed(span{}, b.name)
 		r.parts = append(r.parts, p)
+		if loaded {
+			r.keepInstructions(b.output)
+		}
 		// One that was interrupted is sent with a result that says so.
 		p = part{at: at, kind: result, id: b.callID, value: b.output, failed: !r.is(status, "completed")}
 	}
 	r.parts = append(r.parts, p)
+}
+
+// instructionsMark is what stands between a file that OpenCode read and the
+// instructions that came with it. The lines of a file have numbers, so that none
+// can look like it.
+const instructionsMark = `\n</content>\n\n<system-reminder>\n`
+
+// keepInstructions notes the part of a read's output, a JSON string, that has the
+// instructions. The agent counts them as given from then on.
+func (r *reader) keepInstructions(output span) {
+	at := bytes.Index(output.In(r.body), []byte(instructionsMark))
+	if at < 0 {
+		return
+	}
+	if r.instructions == nil {
+		r.instructions = map[int32]span{}
+	}
+	r.instructions[output.From] = span{From: output.From + int32(at+len(`\n</content>\n\n`)), To: output.To - 1}
+}
+
+// carry notes the instructions in results that go.
+func (w *rewriter) carry(parts []part) {
+	for _, p := range parts {
+		stays, ok := w.instructions[p.value.From]
+		if !ok || p.kind != result {
+			continue
+		}
+		if said, ok := jsonscan.Unquote(slices.Concat([]byte(`"`), stays.In(w.body), []byte(`"`))); ok {
+			w.carried = append(w.carried, said)
+		}
+	}
+}
+
+// withoutInstructions takes off instructions that stand behind a report.
+func withoutInstructions(said string) string {
+	const mark = "\n\n<system-reminder>\n"
+	for at := 0; ; at++ {
+		next := strings.Index(said[at:], mark)
+		if next < 0 {
+			return said
+		}
+		if at += next; frameIn(said[:at]) >= 0 {
+			return said[:at]
+		}
+	}
 }

@@ -47,6 +47,12 @@ func openCodeStep(parts ...string) string {
 	return openCodeMessage("assistant", slices.Concat([]string{`{"snapshot":"4b825dc","type":"step-start"}`}, parts, []string{`{"type":"step-finish","cost":0}`})...)
 }
 
+// openCodeLoads is a read of a file that came with instructions.
+func openCodeLoads(id, instructions string) string {
+	output := "<path>/w/sub/a</path>\n<content>\n1: \n2: <system-reminder>\n</content>\n\n<system-reminder>\n" + instructions + "\n</system-reminder>"
+	return `{"type":"tool","tool":"read","callID":"` + id + `","state":{"status":"completed","input":{},"output":` + quote(output) + `,"metadata":{"loaded":["/w/sub/AGENTS.md"]}}}`
+}
+
 func TestMessagesOfPi(t *testing.T) {
 	t.Parallel()
 	cp := piCall("c", "turnback_checkpoint", `{"goal":"g"}`)
@@ -64,6 +70,15 @@ func TestMessagesOfPi(t *testing.T) {
 				piSays("why?"), piOutput(`{"type":"thinking","thinking":"hm","thinkingSignature":"s"}`, cp), piResult("c", false, head("g"), framed("R", facts, "Looking.")),
 				custom, `{"role":"bashExecution","command":"ls","output":"x"}`, piSays("typed"), piOutput(says("It is a.go.")),
 			},
+		},
+		{
+			name: "an aborted call without a result is pi's to mend",
+			history: []string{
+				piSays("why?"), piOutput(cp), piResult("c", false, conversation.CreatedText("g")), piOutput(piCall("x", "bash", `{"command":"sleep 9"}`)), piSays("go on"),
+				piOutput(rw), piResult("w", false, conversation.RewindText()), piResult("gone", false, "of a call that is not there"),
+			},
+			want: []string{piSays("why?"), piOutput(cp), piResult("c", false, head("g"), framed("R", "")), piSays("go on"), piResult("gone", false, "of a call that is not there")},
+			lax:  true,
 		},
 		{
 			name:    "an error closes nothing",
@@ -94,6 +109,17 @@ func TestMessagesOfOpenCode(t *testing.T) {
 			},
 			want: []string{
 				asked, openCodeStep(read("r0"), cp(head("g")+"\n"+framed("R", facts, "Looking.", "Found."))), openCodeMessage("user", says("typed"), `{"type":"file","url":"data:"}`), openCodeStep(says("It is a.go.")),
+			},
+		},
+		{
+			name: "instructions that a read loaded stay",
+			history: []string{
+				asked, openCodeStep(cp(conversation.CreatedText("g"))),
+				openCodeStep(openCodeLoads("r1", "Instructions from: /w/sub/AGENTS.md\nNESTED")), openCodeStep(openCodeLoads("r2", "MORE"), read("r3")), openCodeStep(rw), openCodeStep(says("It is a.go.")),
+			},
+			want: []string{
+				asked, openCodeStep(cp(head("g") + "\n" + framed("R", facts) +
+					"\n\n<system-reminder>\nInstructions from: /w/sub/AGENTS.md\nNESTED\n</system-reminder>\n\n<system-reminder>\nMORE\n</system-reminder>")), openCodeStep(says("It is a.go.")),
 			},
 		},
 		{

@@ -120,7 +120,7 @@ const (
 
 // readText reads a string that may wrap what a tool gave.
 func (o *output) readText(said string, wraps int) {
-	said = withoutDetails(withoutHeader(said))
+	said = withoutDetails(withoutHeader(withoutInstructions(said)))
 	if at := frameIn(said); at >= 0 {
 		o.framed, said = true, said[:at]
 	}

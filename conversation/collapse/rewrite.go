@@ -20,6 +20,7 @@ type rewriter struct {
 	*history
 	provider Provider
 	edits    []edit
+	carried  []string // of the span at hand: texts that stay behind its report
 }
 
 func (w *rewriter) edit(at span, text []byte) {

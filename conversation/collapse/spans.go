@@ -74,6 +74,7 @@ func (w *rewriter) collapse(s stretch) (collapsed Span, reason string) {
 		return Span{}, fmt.Sprintf("checkpoint %q: its rewind has no report", id)
 	}
 	first := len(w.edits)
+	w.carried = nil
 	said, ok := w.between(s)
 	if !ok {
 		return Span{}, fmt.Sprintf("checkpoint %q: a message in it has members that are not known", id)
@@ -83,7 +84,7 @@ func (w *rewriter) collapse(s stretch) (collapsed Span, reason string) {
 		Facts:  readOutput(w.parts[s.closed.closed].value.In(w.body)).facts(),
 		Said:   said,
 	}
-	if !w.frame(w.parts[s.opened.opened], frame.String()) {
+	if !w.frame(w.parts[s.opened.opened], strings.Join(append([]string{frame.String()}, w.carried...), "\n\n")) {
 		return Span{}, fmt.Sprintf("checkpoint %q: its result has no place for a report", id)
 	}
 	goal, _ := argument(w.parts[s.opened.opens].value.In(w.body), "goal")
@@ -153,6 +154,7 @@ func (w *rewriter) element(i int, heard *speech) {
 	it, parts := w.items[i], w.partsOf(i)
 	if it.model {
 		heard.model(parts)
+		w.carry(parts)
 		if !w.loading(i) {
 			w.drop(i)
 		}
