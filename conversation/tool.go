@@ -11,6 +11,30 @@ const (
 	ToolRewind     Tool = "rewind"     // takes a report
 )
 
+// Told is what a model is told of a tool.
+type Told struct {
+	Description string
+	Argument    string // its one argument, a text
+	About       string // what the argument is for
+	Snippet     string // the tool in a line
+}
+
+// Told words a tool for models.
+func (t Tool) Told() Told {
+	if t == ToolCheckpoint {
+		return Told{
+			Description: "Mark the conversation here before an exploration. A later rewind replaces everything that follows by a report. At most one checkpoint is open at a time; not available in subagents.",
+			Argument:    "goal", About: "What the exploration is to find out.",
+			Snippet: "mark the conversation before a long exploration",
+		}
+	}
+	return Told{
+		Description: "Replace everything since the open checkpoint by this report. Put in what you found and what later work needs; the rest is gone from your context. Files are not changed.",
+		Argument:    "report", About: "The findings, concise and complete: at most 500,000 characters.",
+		Snippet: "replace the exploration since the checkpoint by a report, before you yield to the user",
+	}
+}
+
 // Host says who keeps the conversation, and with that which names a call of a
 // tool has in it.
 type Host int

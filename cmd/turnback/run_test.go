@@ -153,7 +153,7 @@ func TestRunProgram(t *testing.T) {
 		if args := w.told("args"); !strings.HasSuffix(args, " -p look around") {
 			t.Errorf("arguments %q", args)
 		}
-		for _, part := range []string{`"ANTHROPIC_BASE_URL":"` + base + `"`, `"A":"b"`, `"model":"m"`, `"mcp__turnback__checkpoint"`, `"hook"`, `"PreToolUse"`, `"PostCompact"`} {
+		for _, part := range []string{`"ANTHROPIC_BASE_URL":"` + base + `"`, `"A":"b"`, `"model":"m"`, `"mcp__turnback__checkpoint"`, `"hook"`, `"PreToolUse"`} {
 			if !strings.Contains(strings.ReplaceAll(w.told("settings"), `": "`, `":"`), part) {
 				t.Errorf("the settings lack %s: %s", part, w.told("settings"))
 			}
@@ -176,7 +176,7 @@ func TestRunProgram(t *testing.T) {
 		w.env = append(w.env, "ANTHROPIC_API_KEY=sk-x")
 		w.write(".claude/settings.json", fmt.Sprintf(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":%q,"args":["hook","claude","Stop"]}]}]}}`, filepath.Join(bin, "turnback")))
 		w.run()
-		if got := w.told("settings"); strings.Contains(got, `"Stop"`) || !strings.Contains(got, `"PostCompact"`) {
+		if got := w.told("settings"); strings.Contains(got, `"Stop"`) || !strings.Contains(got, `"StopFailure"`) {
 			t.Errorf("settings %s", got)
 		}
 	})
@@ -200,6 +200,41 @@ func TestRunProgram(t *testing.T) {
 		}
 		if !strings.HasSuffix(args, "\nexec\nhello") {
 			t.Errorf("arguments\n%s", args)
+		}
+	})
+	t.Run("pi gets an extension, and there is no proxy", func(t *testing.T) {
+		w := newRunWorld(t, bin, "pi", `for a; do echo "$a"; done >$OUT.args; cp "$2" $OUT.extension; stat -c %a "$2" >$OUT.mode; echo "$TURNBACK_LAUNCH" >$OUT.launch; for p in /proc/[0-9]*; do grep -qz "^TURNBACK_LAUNCH=$TURNBACK_LAUNCH\$" $p/environ && tr '\0' ' ' <$p/cmdline; done >$OUT.ps 2>/dev/null; true`)
+		if status, _, errs := w.run("-p", "hello"); status != 0 || errs != "" {
+			t.Fatalf("status %d, %s", status, errs)
+		}
+		if args := strings.Split(w.told("args"), "\n"); len(args) != 4 || args[0] != "--extension" || args[2] != "-p" || args[3] != "hello" {
+			t.Errorf("arguments %q", args)
+		}
+		for _, part := range []string{`"program":"` + filepath.Join(bin, "turnback") + `"`, `"args":["plugin","pi"]`, "registerTool"} {
+			if !strings.Contains(w.told("extension"), part) {
+				t.Errorf("the extension lacks %s", part)
+			}
+		}
+		if w.told("mode") != "600" || len(w.told("launch")) < 16 {
+			t.Errorf("mode %s, launch %q", w.told("mode"), w.told("launch"))
+		}
+		if strings.Contains(w.told("ps"), "turnback proxy") {
+			t.Errorf("a proxy runs: %s", w.told("ps"))
+		}
+	})
+	t.Run("OpenCode's plugin stands beside those of the person", func(t *testing.T) {
+		w := newRunWorld(t, bin, "opencode", `echo "$OPENCODE_CONFIG_CONTENT" >$OUT.config; echo "$@" >$OUT.args`)
+		w.env = append(w.env, `OPENCODE_CONFIG_CONTENT={"model":"m","plugin":["mine",["tuple",{"a":1}]]}`)
+		if status, _, errs := w.run("run", "hello"); status != 0 {
+			t.Fatalf("status %d, %s", status, errs)
+		}
+		config := w.told("config")
+		if !strings.HasPrefix(config, `{"model":"m","plugin":["mine",["tuple",{"a":1}],"file:///`) || !strings.HasSuffix(config, `/turnback.js"]}`) || w.told("args") != "run hello" {
+			t.Errorf("configuration %s, arguments %s", config, w.told("args"))
+		}
+		w.env = append(w.env, "OPENCODE_CONFIG_CONTENT={")
+		if status, _, errs := w.run(); status != 1 || !strings.Contains(errs, "OPENCODE_CONFIG_CONTENT does not parse") {
+			t.Errorf("status %d, %s", status, errs)
 		}
 	})
 	t.Run("signals", func(t *testing.T) { testRunSignals(t, bin) })

@@ -74,7 +74,7 @@ func addCommands(root *cobra.Command, d command.Deps) {
 	inGroup(groupFiles, checkpoints.New(d), checkpoints.NewUndo(d, "undo"), checkpoints.NewUndo(d, "redo"))
 	inGroup(groupWindows, newAgent(d), newLs(d), conversations.New(d), newSetState(d), newGetState(d), newStatus(d), newDaemon(d))
 	inGroup(groupSetup, newTour(d), newConfig(d), newTrust(d), newDoctor(d), newVersion(d), newMan(d))
-	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d), newMCP(d))
+	inGroup(groupScripts, newListVerbs(d), newCall(d), newEvents(d), newMCP(d), newPlugin(d))
 	for _, c := range d.Commands {
 		switch c.Name() {
 		case "run":

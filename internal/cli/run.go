@@ -42,11 +42,12 @@ func NewRunCommand(d RunDeps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --conversation -- AGENT [ARG...]",
 		Short: "Start an agent whose model can checkpoint and rewind its conversation",
-		Long: `Start AGENT (` + strings.Join(launch.Agents(), ", ") + `) in this terminal with the tools checkpoint and rewind,
-and with a proxy before its provider that collapses what lies between the two. The
-agent runs as if it had been called itself: the same directory, arguments,
-terminal, signals and exit status. Its own settings stay as they are; what is
-needed it gets for this one process.
+		Long: `Start AGENT (` + strings.Join(launch.Agents(), ", ") + `) in this terminal with the tools checkpoint
+and rewind, and have what lies between the two collapsed in what it sends: by a
+proxy before its provider, in opencode and pi by a plugin. The agent runs as if it
+had been called itself: the same directory, arguments, terminal, signals and exit
+status. Its own settings stay as they are; what is needed it gets for this one
+process.
 
 The proxy ends with the agent. Where the agent's requests go is found out from its
 environment and settings; [conversation.proxy] of the configuration overrides it.
@@ -86,11 +87,13 @@ func (d RunDeps) run(ctx context.Context, args []string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	signals, stop := d.Signals() // from here on they are the agent's
 	defer stop()
-	p, err := d.startProxy(plan)
-	if err != nil {
-		return err
+	p := new(runningProxy)
+	if plan.Provider != "" {
+		if p, err = d.startProxy(plan); err != nil {
+			return err
+		}
+		defer p.end()
 	}
-	defer p.end()
 	c, err := plan.Command(folder, p.url)
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func (d RunDeps) run(ctx context.Context, args []string) (err error) {
 	for _, note := range plan.Notes {
 		_, _ = fmt.Fprintf(d.Err, "turnback: %s\n", note)
 	}
-	status, err := xec.Attended(xec.Command{Path: path, Args: c.Args, Env: c.Environ, Stdin: d.In, Stdout: d.Out}, d.Err, p.process.Pipe(), signals)
+	status, err := xec.Attended(xec.Command{Path: path, Args: c.Args, Env: c.Environ, Stdin: d.In, Stdout: d.Out}, d.Err, p.pipe(), signals)
 	if err != nil {
 		return err
 	}
@@ -147,6 +150,14 @@ func (d RunDeps) plan(args []string) (*launch.Plan, string, error) {
 type runningProxy struct {
 	process *xec.Process
 	url     string
+}
+
+// pipe is the pipe that keeps the proxy alive; nil where there is none.
+func (p *runningProxy) pipe() *os.File {
+	if p.process == nil {
+		return nil
+	}
+	return p.process.Pipe()
 }
 
 func (d RunDeps) startProxy(plan *launch.Plan) (*runningProxy, error) {

@@ -1,6 +1,7 @@
 // Package launch works out how another agent is started for one process with the
 // tools of conversation checkpoints: its own settings and flags for our MCP
-// server, and the base URL of the proxy that stands before its provider. Nothing
+// server, and the base URL of the proxy that stands before its provider; or a
+// plugin, where those may rewrite what is sent. Nothing
 // is written into the person's settings. It reads the agent's settings to find
 // out where its requests go, and refuses what it cannot be sure of.
 package launch
@@ -38,7 +39,7 @@ type Options struct {
 // Plan is how an agent is started.
 type Plan struct {
 	Agent    string   // its name
-	Provider string   // of its proxy
+	Provider string   // of its proxy; empty: a plugin rewrites what is sent, and there is none
 	Upstream string   // base URL that it would have used; empty: the provider's own
 	Notes    []string // what the person should know, a sentence each, without a full stop
 
@@ -53,7 +54,7 @@ type Command struct {
 }
 
 // Agents are the agents that can be started, by the names of their programs.
-func Agents() []string { return []string{"claude", "codex"} }
+func Agents() []string { return []string{"claude", "codex", "opencode", "pi"} }
 
 // New plans the start of an agent. An error is an *api.Error that names what is
 // not supported.
@@ -65,6 +66,8 @@ func New(o Options) (*Plan, error) {
 		err = p.claude()
 	case "codex":
 		err = p.codex()
+	case "opencode", "pi":
+		err = p.rewriter()
 	default:
 		err = api.Errorf(api.CodeInvalidParams, "run --conversation does not know the agent %q", p.Agent).
 			WithHint(api.Hint{Param: "agent", Accepted: Agents()})
@@ -96,7 +99,8 @@ func variable(provider string) string {
 	return "ANTHROPIC_BASE_URL"
 }
 
-// Command is what to run before the proxy at base, its URL with the secret. Files
+// Command is what to run before the proxy at base, its URL with the secret; empty
+// where there is no proxy. Files
 // of this launch are written into folder, which is absolute, there already, and
 // for nobody else.
 func (p *Plan) Command(folder, base string) (Command, error) {

@@ -16,11 +16,6 @@ const conversationInstructions = `Two tools keep this conversation short. Before
 with a concise report: what you found, where, and what is still open. The report takes the place of everything since the checkpoint.
 Call rewind before you yield to the user. Only the top-level conversation can use them; files are not changed by either.`
 
-const (
-	checkpointDescription = `Mark the conversation here before an exploration. A later rewind replaces everything that follows by a report. At most one checkpoint is open at a time; not available in subagents.`
-	rewindDescription     = `Replace everything since the open checkpoint by this report. Put in what you found and what later work needs; the rest is gone from your context. Files are not changed.`
-)
-
 // ServeConversation serves checkpoint and rewind; without enabled it serves no
 // tool. It returns when the client is gone.
 func ServeConversation(ctx context.Context, o Options, enabled bool) error {
@@ -28,18 +23,20 @@ func ServeConversation(ctx context.Context, o Options, enabled bool) error {
 		return serve(ctx, o, "", nil)
 	}
 	return serve(ctx, o, conversationInstructions, []tool{
-		o.conversationTool(conversation.ToolCheckpoint, checkpointDescription, "goal", "What the exploration is to find out."),
-		o.conversationTool(conversation.ToolRewind, rewindDescription, "report", "The findings, concise and complete: at most 500,000 characters."),
+		o.conversationTool(conversation.ToolCheckpoint),
+		o.conversationTool(conversation.ToolRewind),
 	})
 }
 
 // conversationTool is one of the two: its one argument goes to the daemon, which
 // knows whose call it is.
-func (o Options) conversationTool(name conversation.Tool, description, argument, about string) tool {
+func (o Options) conversationTool(name conversation.Tool) tool {
+	told := name.Told()
+	argument := told.Argument
 	no := false
 	t := tool{Tool: sdk.Tool{
-		Name: string(name), Description: description,
-		InputSchema: object([]string{argument}, map[string]property{argument: {Type: "string", Description: about}}),
+		Name: string(name), Description: told.Description,
+		InputSchema: object([]string{argument}, map[string]property{argument: {Type: "string", Description: told.About}}),
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no},
 	}}
 	t.answer = func(ctx context.Context, r *sdk.CallToolRequest) (answer, error) {

@@ -23,7 +23,7 @@ func floors() [][]string {
 		{"verbs"},
 		{"turns"},
 		{"wire"},
-		{"checkpoint", "conversations", "proxy", "launch", "mcp", "coder"},
+		{"checkpoint", "conversations", "proxy", "plugin", "launch", "mcp", "coder"},
 		{"snapshot", "restore", "registry", "agents", "trust"},
 		{"git", "conversation", "agentstate", "config", "terminal", "api"},
 		{"xec", "nearest", "files", "label", "trailers", "patch", "shell"},
