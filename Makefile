@@ -56,9 +56,10 @@ faults: ## breaks git, the disk and the process at every place, not at a part of
 bench: ## prints ratios, see bench/
 	$(GO) run ./bench
 
-e2e: build ## the real Claude Code, Codex and oh-my-pi against scripted models
-	claude=$$(tools/agent claude) && codex=$$(tools/agent codex) && { omp=$$(tools/agent omp) || omp=; } && \
-	TURNBACK_E2E_CLAUDE=$$claude TURNBACK_E2E_CODEX=$$codex TURNBACK_E2E_OMP=$$omp TURNBACK_E2E_BIN=$(abspath $(BIN)) \
+e2e: build ## the real Claude Code, Codex, OpenCode, pi and oh-my-pi against scripted models
+	claude=$$(tools/agent claude) && codex=$$(tools/agent codex) && opencode=$$(tools/agent opencode) && pi=$$(tools/agent pi) && \
+	{ omp=$$(tools/agent omp) || omp=; } && TURNBACK_E2E_BIN=$(abspath $(BIN)) TURNBACK_E2E_CLAUDE=$$claude TURNBACK_E2E_CODEX=$$codex \
+	TURNBACK_E2E_OPENCODE=$$opencode TURNBACK_E2E_PI=$$pi TURNBACK_E2E_OMP=$$omp \
 		$(GO) test -tags e2e -count=1 $(TESTFLAGS) ./test/e2e
 
 ci:
