@@ -89,16 +89,24 @@ func (w *codexWorld) wantSent(when string, has, hasNot []string) {
 	}
 }
 
+func codexCalls(namespace, name string, arguments map[string]any) fakemodel.ResponsesReply {
+	return fakemodel.ResponsesReply{Calls: []fakemodel.ResponsesCall{{Namespace: namespace, Name: name, Arguments: arguments}}}
+}
+
+func codexOpens(goal string) fakemodel.ResponsesReply {
+	return codexCalls("mcp__turnback", "checkpoint", map[string]any{"goal": goal})
+}
+
+func codexCloses(report string) fakemodel.ResponsesReply {
+	return codexCalls("mcp__turnback", "rewind", map[string]any{"report": report})
+}
+
+func codexShell(command string) fakemodel.ResponsesReply {
+	return codexCalls("", "exec_command", map[string]any{"cmd": command})
+}
+
 func (w *codexWorld) explores(goal, mark, report string) {
-	call := func(namespace, name string, arguments map[string]any) fakemodel.ResponsesReply {
-		return fakemodel.ResponsesReply{Calls: []fakemodel.ResponsesCall{{Namespace: namespace, Name: name, Arguments: arguments}}}
-	}
-	w.responses.Add(
-		call("mcp__turnback", "checkpoint", map[string]any{"goal": goal}),
-		call("", "exec_command", map[string]any{"cmd": "echo " + mark}),
-		call("mcp__turnback", "rewind", map[string]any{"report": report}),
-		fakemodel.ResponsesReply{Text: "done"},
-	)
+	w.responses.Add(codexOpens(goal), codexShell("echo "+mark), codexShell("echo "+mark), codexCloses(report), fakemodel.ResponsesReply{Text: "done"})
 }
 
 // TestCodexCollapsesThroughTheProxy: the whole way, with the real Codex.
@@ -122,5 +130,48 @@ func TestCodexCollapsesThroughTheProxy(t *testing.T) {
 	w.turnbackJSON(&stats, "call", "conversation-stats")
 	if len(stats.Sessions) != 1 || stats.Sessions[0].Session != thread || stats.Sessions[0].Agent != "codex" || stats.Sessions[0].Rewinds != 2 {
 		t.Errorf("stats: %+v", stats)
+	}
+}
+
+// TestCodexSubagentsAreRefused: a subagent can use neither tool, and the span in
+// which it worked collapses.
+func TestCodexSubagentsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newCodexWorld(t)
+	config := filepath.Join(w.repo.Home, ".codex/config.toml")
+	before, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inSub := func(r fakemodel.ResponsesReply) fakemodel.ResponsesReply {
+		r.Sub = true
+		return r
+	}
+	w.responses.Add(
+		codexOpens("find it"), codexCalls("multi_agent_v1", "spawn_agent", map[string]any{"message": "look around"}),
+		inSub(codexOpens("mine")), inSub(codexCloses("mine")), inSub(codexShell("touch sub-done")), inSub(fakemodel.ResponsesReply{Text: "SUB-SAYS"}),
+		codexShell("until [ -e sub-done ]; do sleep 0.1; done; echo EXPLORED"), codexCloses("REPORT"), fakemodel.ResponsesReply{Text: "done"},
+	)
+	thread := w.exec("--json", "-s", "danger-full-access", "explore")
+	var subs strings.Builder
+	for _, r := range w.responses.Requests() {
+		if r.Sub {
+			subs.Write(r.Body)
+		}
+	}
+	for _, refusal := range []string{"Checkpoint not available in subagents.", "Rewind not available in subagents."} {
+		if !strings.Contains(subs.String(), refusal) {
+			t.Errorf("no subagent's request has %q", refusal)
+		}
+	}
+	w.exec("resume", thread, "--json", "a later turn")
+	w.wantSent("a turn later", []string{"REPORT", "find it", "a later turn"}, []string{"EXPLORED", "touch sub-done"})
+	if problems := w.responses.Problems(); len(problems) > 0 || w.responses.Pending() > 0 {
+		t.Errorf("problems %q, %d replies were not asked for", problems, w.responses.Pending())
+	}
+	// Codex itself writes which folders it trusts, and nothing of ours.
+	after, err := os.ReadFile(config)
+	if err != nil || !strings.HasPrefix(string(after), string(before)) || strings.Contains(strings.ToLower(string(after)), "turnback_") || strings.Contains(string(after), "mcp_servers") {
+		t.Errorf("the configuration is %s, %v", after, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,9 @@ type Responses struct {
 
 // ResponsesReply is one scripted reply.
 type ResponsesReply struct {
+	// Sub is for a request of a subagent, as Codex's headers tell; others are not.
+	Sub bool
+
 	Text  string
 	Calls []ResponsesCall
 
@@ -46,6 +50,7 @@ type ResponsesRequest struct {
 	Header   http.Header // keys are redacted
 	Body     json.RawMessage
 	Problems []string // from ValidateResponses
+	Sub      bool     // of a subagent of Codex's
 }
 
 // responsesItem is what the rules need of an item of the input.
@@ -112,12 +117,17 @@ func (s *Responses) handle(w http.ResponseWriter, r *http.Request) {
 		responsesError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	request := ResponsesRequest{Path: r.URL.Path, Header: redacted(r.Header), Body: raw, Problems: ValidateResponses(raw)}
+	request := ResponsesRequest{
+		Path: r.URL.Path, Header: redacted(r.Header), Body: raw, Problems: ValidateResponses(raw),
+		Sub: strings.Contains(r.Header.Get("X-Codex-Turn-Metadata"), `"subagent"`),
+	}
 	s.mu.Lock()
 	s.requests = append(s.requests, request)
 	reply := ResponsesReply{Text: "ok"}
-	if len(s.queue) > 0 && len(request.Problems) == 0 {
-		reply, s.queue = s.queue[0], s.queue[1:]
+	at := slices.IndexFunc(s.queue, func(r ResponsesReply) bool { return r.Sub == request.Sub })
+	if at >= 0 && len(request.Problems) == 0 {
+		reply = s.queue[at]
+		s.queue = slices.Delete(s.queue, at, at+1)
 	}
 	s.mu.Unlock()
 	if len(request.Problems) > 0 {
