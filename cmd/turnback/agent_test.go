@@ -140,6 +140,8 @@ func TestAgent(t *testing.T) {
 		"B136 killed in a span, it goes on":            testAgentKilled,
 		"an interrupt aborts the turn, which is saved": testAgentInterrupted,
 		"a person talks to it":                         testAgentTalks,
+		"a person closes its checkpoints":              testAgentPersonCloses,
+		"a key is kept nowhere":                        testAgentKeepsNoKey,
 		"a person looks at its conversations":          testAgentConversations,
 		"B146 files and conversation go back":          testAgentBothBack,
 	} {

@@ -131,7 +131,11 @@ func (t *talk) abandon() error {
 }
 
 func (t *talk) rewind(ctx context.Context, rest string) error {
-	report, files := strings.CutPrefix(rest, "--files")
+	first, report, _ := strings.Cut(rest, " ")
+	files := first == "--files"
+	if !files {
+		report = rest
+	}
 	report = strings.TrimSpace(report)
 	if report == "" {
 		report = "The user rewound to the checkpoint. Nothing is reported of what was explored."
