@@ -32,7 +32,7 @@ func TestEveryCaseHasATest(t *testing.T) {
 		seen[id] = true
 		tests := 0
 		for where := range strings.SplitSeq(m[3], "<br>") {
-			tests += checkCase(t, m[1], where)
+			tests += checkCase(t, "B"+m[1], where)
 		}
 		if tests == 0 {
 			t.Errorf("B%s has no test", m[1])
@@ -59,7 +59,7 @@ func checkCase(t *testing.T, id, where string) int {
 	dir = strings.Trim(dir, "`")
 	if !isTest {
 		if _, err := os.Stat(filepath.Join(root, dir)); err != nil {
-			t.Errorf("B%s: %v", id, err)
+			t.Errorf("%s: %v", id, err)
 		}
 		return 1
 	}
@@ -76,6 +76,6 @@ func checkCase(t *testing.T, id, where string) int {
 			return 1
 		}
 	}
-	t.Errorf("B%s: there is no %s in %s", id, name, dir)
+	t.Errorf("%s: there is no %s in %s", id, name, dir)
 	return 0
 }
