@@ -165,17 +165,28 @@ func testAgentBothBack(t *testing.T, bin string) {
 			t.Errorf("n.txt holds %q, want %q", got, want)
 		}
 	}
-	// sends is what the model gets when the session is gone on with: the prompts.
-	sends := func(want ...string) {
+	// sends is what the model gets when the session is gone on with: the prompts, and
+	// the restores since that it is told of, by their turns.
+	sends := func(restores string, want ...string) {
 		t.Helper()
 		h.model.Add(fakemodel.ChatReply{Text: "yes"})
 		h.agent("-p", "sure?", "--continue")
 		requests := h.model.Requests()
-		var got []string
+		var got, told []string
 		for _, m := range requests[len(requests)-1].Messages {
-			if m.Role == "user" {
+			switch {
+			case m.Role == "user" && strings.HasPrefix(m.Text(), "turnback: "):
+				told = append(told, regexp.MustCompile(`as checkpoint (\d+) has them. Changed on disk: n.txt`).FindAllString(m.Text(), -1)...)
+			case m.Role == "user":
 				got = append(got, m.Text())
 			}
+		}
+		var wantTold []string
+		for turn := range strings.SplitSeq(restores, "") {
+			wantTold = append(wantTold, "as checkpoint "+place["turn "+turn]+" has them. Changed on disk: n.txt")
+		}
+		if strings.Join(told, "\n") != strings.Join(wantTold, "\n") {
+			t.Errorf("the model is told of restores %q, want %q", told, wantTold)
 		}
 		if strings.Join(got, ", ") != strings.Join(append(want, "sure?"), ", ") {
 			t.Errorf("the model gets %q, want %q", got, want)
@@ -185,17 +196,17 @@ func testAgentBothBack(t *testing.T, bin string) {
 		t.Errorf("no way to go on is told:\n%s", out)
 	}
 	holds("5")
-	sends("turn 1", "turn 2")
+	sends("", "turn 1", "turn 2")
 	restore("4")
 	holds("4")
 	restore("1")
 	holds("1")
 	restore("3", "--conversation")
 	holds("3")
-	sends("turn 1", "turn 2", "turn 3")
+	sends("413", "turn 1", "turn 2", "turn 3")
 	restore("5", "--conversation")
 	holds("5")
-	sends("turn 1", "turn 2", "turn 3", "turn 4", "turn 5")
+	sends("5", "turn 1", "turn 2", "turn 3", "turn 4", "turn 5")
 	for _, problem := range h.model.Problems() {
 		t.Error(problem)
 	}

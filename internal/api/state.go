@@ -23,6 +23,9 @@ type SetAgentStateResult struct {
 	NotSaved   string      `json:"not_saved,omitempty"`  // why the save failed
 	Pending    bool        `json:"pending,omitempty"`    // the save still runs
 	Unchanged  bool        `json:"unchanged,omitempty"`  // nothing had changed
+	// Context is what the agent's model is to be told beside a prompt: that files
+	// were restored. It is given once.
+	Context string `json:"context,omitempty"`
 	// Conversation is set where an open checkpoint of the agent's conversation
 	// asks for something.
 	Conversation *ConversationReply `json:"conversation,omitempty"`
@@ -34,6 +37,7 @@ type ConversationReply struct {
 	Deny     string `json:"deny,omitempty"`     // ReportToolStart: the refusal that the call is to get
 	Reminder string `json:"reminder,omitempty"` // ReportStop: what the model is told; it goes on, and so does the turn
 	Notice   string `json:"notice,omitempty"`   // what the person is told
+	Context  string `json:"context,omitempty"`  // ReportPrompt: what the model is told beside the prompt
 }
 
 // GetAgentStateParams are the parameters of get-agent-state.

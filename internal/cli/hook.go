@@ -65,9 +65,10 @@ turnback setup AGENT writes this command into the agent's settings.
 
 It ends within 3 seconds and always with status 0, so that it can never hold up
 or break the agent. Standard output stays empty, or gets one JSON value by which
-the agent shows a notice, refuses a subagent's call of checkpoint or rewind, or
-reminds the model of an open checkpoint. What goes wrong is written to hook.log in
-$XDG_STATE_HOME/turnback, without any text of the agent.`,
+the agent shows a notice, refuses a subagent's call of checkpoint or rewind,
+reminds the model of an open checkpoint, or tells it that files were restored since
+its last turn. What goes wrong is written to hook.log in $XDG_STATE_HOME/turnback,
+without any text of the agent.`,
 		Example: `  echo '{"session_id":"s1","cwd":"'"$PWD"'"}' | turnback hook claude Stop`,
 		Args:    cobra.ArbitraryArgs,
 		// A hook must not fail because an agent learned a new option.
@@ -199,6 +200,7 @@ func (h hookRun) send(ctx context.Context, r api.AgentReport) (api.ConversationR
 	if result.Conversation != nil {
 		reply = *result.Conversation
 	}
+	reply.Context = result.Context
 	if notice := unsaved(r, result, err); notice != "" {
 		reply.Notice = strings.TrimPrefix(reply.Notice+"\n"+notice, "\n")
 	}

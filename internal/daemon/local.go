@@ -196,4 +196,15 @@ func (p *localPanes) over(w registry.Window) agentstate.Kind {
 	return 0
 }
 
+// Tell leaves a text in the records of the windows, where a daemon finds it.
+func (p *localPanes) Tell(ctx context.Context, worktree, text string) error {
+	windows, where, err := p.recorded(ctx, worktree)
+	for _, w := range windows {
+		if w.Worktree == where.Root && w.AgentSession != "" {
+			err = errors.Join(err, registry.WriteRecord(w.Owing(text, p.now())))
+		}
+	}
+	return err
+}
+
 func alive(p registry.Process) bool { return terminal.ProcessAlive(p.PID, p.Started) }

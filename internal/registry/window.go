@@ -38,6 +38,8 @@ type Window struct {
 	Named              []string `json:"named,omitempty"` // files that the newest turn's tools named, relative to the root
 	Due                []Due    `json:"due,omitempty"`   // what is to be stored of its turns, oldest first
 
+	Untold []Untold `json:"untold,omitempty"` // what agents are to be told, oldest first
+
 	LastActive time.Time `json:"last_active"`    // the last sign of life
 	Gone       bool      `json:"gone,omitempty"` // its terminal is known to have ended
 	Owner      Process   `json:"owner"`          // the daemon that follows it

@@ -85,7 +85,9 @@ func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window
 		c.apply(e)
 	}
 	c.names(files)
+	told := c.tell(r)
 	result := c.finish()
+	result.Context = told
 	c.complain(&result)
 	jobs = append(jobs, c.jobs...)
 	current := t.turns[w.ID]

@@ -245,8 +245,8 @@ func identifier(id string) string {
 func (a Adapter) Notice(text string) []byte { return a.Answer("", api.ConversationReply{Notice: text}) }
 
 // Answer is what a hook prints: a notice is shown to the person and not to the
-// model, a reminder goes to the model, which then goes on, and a denied call
-// gets its refusal in place of an answer. Empty: nothing is to be said.
+// model, a reminder goes to the model, which then goes on, a context goes to it
+// with the prompt, and a denied call gets its refusal in place of an answer. Empty: nothing is to be said.
 func (Adapter) Answer(event string, a api.ConversationReply) []byte {
 	type specific struct {
 		Event    string `json:"hookEventName"`
@@ -264,6 +264,8 @@ func (Adapter) Answer(event string, a api.ConversationReply) []byte {
 		value.Specific = &specific{Event: event, Decision: "deny", Reason: a.Deny}
 	case a.Reminder != "":
 		value.Specific = &specific{Event: event, Context: a.Reminder}
+	case a.Context != "" && event == "UserPromptSubmit":
+		value.Specific = &specific{Event: event, Context: a.Context}
 	case a.Notice == "":
 		return nil
 	}

@@ -301,6 +301,7 @@ func TestAnswer(t *testing.T) {
 		{"PreToolUse", api.ConversationReply{Deny: "Rewind not available in subagents."}, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"Rewind not available in subagents."}}`},
 		{"Stop", api.ConversationReply{Reminder: "go on"}, `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"go on"}}`},
 		{"Stop", api.ConversationReply{Reminder: "go on", Notice: "n"}, `{"systemMessage":"n","hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"go on"}}`},
+		{"UserPromptSubmit", api.ConversationReply{Context: "files"}, `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"files"}}`},
 		{"Stop", api.ConversationReply{Notice: "n"}, `{"systemMessage":"n"}`},
 	}
 	for _, test := range tests {

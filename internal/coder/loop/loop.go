@@ -27,7 +27,8 @@ type Face interface {
 // Reporter tells the daemon what the agent does, so that its turns are saved. None
 // of it can fail a turn.
 type Reporter interface {
-	Prompt(ctx context.Context, id, text string)
+	// Prompt returns what the model is to be told beside the prompt; empty: nothing.
+	Prompt(ctx context.Context, id, text string) string
 	ToolStart(ctx context.Context, writes bool, paths []string)
 	ToolEnd(ctx context.Context)
 	Rest(ctx context.Context, how Rest, said, place string)

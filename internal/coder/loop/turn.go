@@ -27,7 +27,11 @@ func (a *Agent) Turn(ctx context.Context, prompt string) error {
 		return err
 	}
 	a.shortened, a.last = false, ""
-	a.o.Report.Prompt(ctx, entry.ID, prompt)
+	if note := a.o.Report.Prompt(ctx, entry.ID, prompt); note != "" {
+		if _, err := a.o.Session.Append(session.HostMessage(a.o.Model.ReminderRole(), note)); err != nil {
+			return err
+		}
+	}
 	err = a.run(ctx)
 	how, said := Done, a.last
 	switch {

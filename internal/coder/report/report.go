@@ -54,13 +54,14 @@ func (d *Daemon) Begin(ctx context.Context, reason string) {
 func (d *Daemon) End(ctx context.Context) { d.send(ctx, d.report(api.ReportSessionEnd, "session_end")) }
 
 // Prompt implements loop.Reporter.
-func (d *Daemon) Prompt(ctx context.Context, id, text string) {
+func (d *Daemon) Prompt(ctx context.Context, id, text string) string {
 	d.mu.Lock()
 	d.turn = id
 	d.mu.Unlock()
 	r := d.report(api.ReportPrompt, "prompt")
 	r.Prompt = text
-	d.send(ctx, r)
+	result, _ := d.send(ctx, r)
+	return result.Context
 }
 
 // ToolStart implements loop.Reporter.

@@ -29,6 +29,9 @@ type Panes interface {
 	// Busy lists the windows of a work tree whose agents may be changing files
 	// now. It closes the turns of dead and interrupted agents first.
 	Busy(ctx context.Context, worktree string) ([]registry.Window, error)
+	// Tell has every agent that works in a work tree told a text with its next
+	// prompt.
+	Tell(ctx context.Context, worktree, text string) error
 }
 
 // Deps are what the verbs about checkpoints work with.

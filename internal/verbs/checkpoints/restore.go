@@ -45,7 +45,7 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 	if err != nil {
 		return api.RestoreResult{}, line.refusal(err)
 	}
-	return c.restored(f, y.action, res, y.dryRun), nil
+	return c.restored(ctx, f, y.action, res, y.dryRun), nil
 }
 
 func (c *checkpoints) restore(ctx context.Context, p api.RestoreCheckpointParams, progress func(api.Progress)) (api.RestoreResult, error) {
@@ -144,14 +144,21 @@ func (c *checkpoints) guard(ctx context.Context, r *checkpoint.RestoreRequest, f
 	return nil
 }
 
-// restored tells about a restore that was carried out, and has the event sent.
-func (c *checkpoints) restored(f found, action string, res checkpoint.RestoreResult, dryRun bool) api.RestoreResult {
+// restored tells about a restore that was carried out, and has the event sent and
+// the agents told.
+func (c *checkpoints) restored(ctx context.Context, f found, action string, res checkpoint.RestoreResult, dryRun bool) api.RestoreResult {
 	if res.Safety != nil {
 		c.publish("restored", f, res.Safety)
 	}
 	pane := f.window.Pane()
 	pane.Worktree = f.store.Worktree()
-	return wireRestore(action, res, pane, dryRun)
+	out := wireRestore(action, res, pane, dryRun)
+	if text := noteFor(action, res); text != "" && !dryRun {
+		if err := c.Panes.Tell(ctx, f.store.Worktree(), text); err != nil {
+			out.Notes = append(out.Notes, "agents in the work tree will not be told of it: "+err.Error())
+		}
+	}
+	return out
 }
 
 func (c *checkpoints) finish(abort bool) func(context.Context, api.FinishRestoreParams, func(api.Progress)) (api.RestoreResult, error) {
@@ -180,6 +187,6 @@ func (c *checkpoints) finish(abort bool) func(context.Context, api.FinishRestore
 		if err != nil {
 			return api.RestoreResult{}, again{words: []string{"turnback checkpoint restore --" + action}}.refusal(err)
 		}
-		return c.restored(f, action, res, false), nil
+		return c.restored(ctx, f, action, res, false), nil
 	}
 }

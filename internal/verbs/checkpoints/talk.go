@@ -42,7 +42,7 @@ func (c *checkpoints) withTalk(ctx context.Context, y way, f found, r checkpoint
 	if y.talkOnly {
 		res.N = y.n
 	}
-	out = c.restored(f, y.action, res, y.dryRun)
+	out = c.restored(ctx, f, y.action, res, y.dryRun)
 	out.Conversation, out.ConversationOnly = &told, y.talkOnly
 	return out, nil
 }

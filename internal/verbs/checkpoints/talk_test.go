@@ -25,6 +25,7 @@ func (w oneWindow) Resolve(context.Context, api.Place, bool) (registry.Window, e
 func (w oneWindow) Ensure(context.Context, api.Place, string) (registry.Window, error) {
 	return w.Window, nil
 }
+func (oneWindow) Tell(context.Context, string, string) error              { return nil }
 func (oneWindow) Busy(context.Context, string) ([]registry.Window, error) { return nil, nil }
 
 // failing is a conversation that cannot be put back when its time comes.

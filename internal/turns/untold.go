@@ -1,0 +1,49 @@
+package turns
+
+import (
+	"context"
+	"strings"
+
+	"github.com/turnback/turnback/internal/api"
+)
+
+// Tell has every agent that works in a work tree told a text with its next prompt.
+// It outlives the daemon.
+func (t *Tracker) Tell(_ context.Context, worktree, text string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.o.Registry.Windows() {
+		if w.Worktree == worktree && w.AgentSession != "" {
+			t.keep(w.Owing(text, t.o.Now()))
+		}
+	}
+	return nil
+}
+
+// tell takes what the session of a prompt is to be told. It may have been in other
+// windows. t.mu is held.
+func (c *change) tell(r api.AgentReport) string {
+	if r.Kind != api.ReportPrompt || r.SameTurn || r.Subagent || r.SessionID == "" {
+		return ""
+	}
+	var texts []string
+	for _, w := range c.t.o.Registry.Windows() {
+		if len(w.Untold) == 0 {
+			continue
+		}
+		if w.ID == c.w.ID {
+			w = c.w
+		}
+		told, more := w.Tell(r.Agent, r.SessionID)
+		switch {
+		case len(more) == 0:
+			continue
+		case w.ID == c.w.ID:
+			c.w = told
+		default:
+			c.t.keep(told)
+		}
+		texts = append(texts, more...)
+	}
+	return strings.Join(texts, "\n")
+}
