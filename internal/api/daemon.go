@@ -16,7 +16,8 @@ type StatusResult struct {
 	Saving      int       `json:"saving"` // saves that run or wait
 	LogFile     string    `json:"log_file"`
 	StateFile   string    `json:"state_file"`
-	Warnings    []string  `json:"warnings,omitempty"` // what a person should know: another version, a log that cannot be written
+	Uncollapsed string    `json:"uncollapsed,omitempty"` // whose request went out as it came last, though it had a checkpoint in it, and why
+	Warnings    []string  `json:"warnings,omitempty"`    // what a person should know: another version, a log that cannot be written
 }
 
 // StatusParams are the parameters of status.

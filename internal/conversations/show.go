@@ -1,6 +1,8 @@
 package conversations
 
 import (
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +35,20 @@ func (b *Book) List(p api.ConversationListParams) api.ConversationListResult {
 	r.Sessions, r.Problems = append(r.Sessions, ours...), problems
 	slices.SortStableFunc(r.Sessions, func(a, b api.ConversationSession) int { return b.Last.Compare(a.Last) })
 	return r
+}
+
+// Uncollapsed tells whose request went out as it came last, though there was
+// something to collapse, and why; empty: none did.
+func (b *Book) Uncollapsed() string {
+	text, newest := "", time.Time{}
+	for _, s := range b.inDir("") {
+		s.mu.Lock()
+		if s.Reason != "" && !s.ReasonAt.Before(newest) {
+			text, newest = fmt.Sprintf("%s, session %s: %s", cmp.Or(s.Agent, "-"), s.Session, s.Reason), s.ReasonAt
+		}
+		s.mu.Unlock()
+	}
+	return text
 }
 
 // ours are the sessions of our own agent that work in dir, below it or above it,

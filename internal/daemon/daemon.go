@@ -62,6 +62,7 @@ type Rooms struct {
 	Tracker     Tracker
 	Checkpoints []verbs.Verb       // the verbs about checkpoints
 	Talks       Talks              // may be nil
+	Uncollapsed func() string      // whose request went out as it came last, and why; may be nil
 	TalkVerbs   []verbs.Verb       // the verbs about conversations
 	Git         func() api.GitInfo // the git that is used
 	Saving      func() int         // saves that run or wait; may be nil

@@ -139,6 +139,9 @@ func (s *Server) status(ctx context.Context, p api.StatusParams) (api.StatusResu
 	if s.rooms.Saving != nil {
 		r.Saving = s.rooms.Saving()
 	}
+	if s.rooms.Uncollapsed != nil {
+		r.Uncollapsed = s.rooms.Uncollapsed()
+	}
 	if err := s.config.Err(); err != nil {
 		r.ConfigError = err.Error()
 	}

@@ -59,7 +59,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	running.Go(func() { tendWhenIdle(ctx, r, tracker.Saving, s) })
 	book := openBook(s, r, tracker)
 	return Rooms{
-		Tracker: tracker, Talks: book, TalkVerbs: talkverbs.New(book),
+		Tracker: tracker, Talks: book, TalkVerbs: talkverbs.New(book), Uncollapsed: book.Uncollapsed,
 		Checkpoints: checkpoints.New(checkpoints.Deps{
 			Panes: tracker, Open: r.open, Publish: s.Publish,
 			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },

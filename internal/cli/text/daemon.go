@@ -33,6 +33,9 @@ func (f Format) Status(w io.Writer, r api.StatusResult) error {
 		{"log:", f.Name(r.LogFile)},
 		{"state:", f.Name(r.StateFile)},
 	}
+	if r.Uncollapsed != "" {
+		rows = append(rows, []string{"not collapsed:", screen.Line(r.Uncollapsed)})
+	}
 	for _, warning := range r.Warnings {
 		rows = append(rows, []string{"warning:", screen.Line(warning)})
 	}
