@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -108,6 +109,28 @@ func TestProxyProgram(t *testing.T) {
 		_ = p.stdin.Close()
 		if status := p.status(); status != 0 {
 			t.Errorf("status %d, %s", status, p.stderr.String())
+		}
+	})
+	t.Run("the configuration comes before the environment, the flag before both", func(t *testing.T) {
+		config := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(config, "turnback"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "[conversation.proxy]\nanthropic = \"" + up.URL + "/configured\"\n"
+		if err := os.WriteFile(filepath.Join(config, "turnback", "config.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		env := []string{"XDG_CONFIG_HOME=" + config, "ANTHROPIC_BASE_URL=" + up.URL + "/environment"}
+		for want, args := range map[string][]string{
+			"up /configured/v1/models": {"anthropic", "--until-eof"},
+			"up /flag/v1/models":       {"anthropic", "--until-eof", "--upstream", up.URL + "/flag"},
+		} {
+			p := startProxy(t, bin, env, args...)
+			if status, body := get(p.url + "/v1/models"); status != http.StatusOK || body != want {
+				t.Errorf("%q: answer %d %q, want %q; %s", args, status, body, want, p.stderr.String())
+			}
+			_ = p.stdin.Close()
+			p.status()
 		}
 	})
 	t.Run("wrong usage", func(t *testing.T) {
