@@ -50,6 +50,7 @@ func TestRemindersAreKnownAgain(t *testing.T) {
 			"<system-reminder>\nStop hook additional context: " + text + "</system-reminder>",
 			"<system-reminder>\nStop hook additional context: " + text + "\n</system-reminder>\n",
 			`<hook_prompt hook_run_id="stop:1">` + text + "</hook_prompt>",
+			`<hook_prompt hook_run_id="stop:1">` + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text) + "</hook_prompt>",
 		} {
 			if !conversation.IsReminder(handed) {
 				t.Errorf("reminder %d is not known again in %q", n, handed)

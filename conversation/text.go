@@ -1,6 +1,9 @@
 package conversation
 
-import "strings"
+import (
+	"html"
+	"strings"
+)
 
 // What the tools answer. Other programs and the models themselves go by these
 // texts, so they never change.
@@ -81,7 +84,8 @@ func IsReminder(text string) bool {
 	text = strings.TrimSpace(text)
 	if rest, ok := strings.CutPrefix(text, "<hook_prompt"); ok {
 		_, rest, _ = strings.Cut(rest, ">")
-		text = strings.TrimSpace(strings.TrimSuffix(rest, "</hook_prompt>"))
+		// As XML, in which Codex escapes it.
+		text = strings.TrimSpace(html.UnescapeString(strings.TrimSuffix(rest, "</hook_prompt>")))
 	}
 	if rest, ok := strings.CutPrefix(text, "<system-reminder>"); ok {
 		text = strings.TrimSpace(strings.TrimSuffix(rest, "</system-reminder>"))

@@ -193,6 +193,7 @@ func TestRunProgram(t *testing.T) {
 		for _, part := range []string{
 			`model_providers.mine.base_url="http://127.0.0.1:`, `model_providers.mine.env_http_headers.X-Turnback-Secret="TURNBACK_PROXY_SECRET"`,
 			`mcp_servers.turnback={command="` + filepath.Join(bin, "turnback") + `", args=["mcp", "--conversation"]`, `default_tools_approval_mode="approve"`,
+			`hooks.Stop=[{hooks=[{type="command",command="` + filepath.Join(bin, "turnback") + ` hook codex Stop",timeout=10}]}]`, "\nhooks.state={",
 		} {
 			if !strings.Contains(args, part) {
 				t.Errorf("the arguments lack %s:\n%s", part, args)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/codex"
 	"github.com/turnback/turnback/internal/agents/hookstate"
 	"github.com/turnback/turnback/internal/agents/settingsfile"
 	"github.com/turnback/turnback/internal/agents/textdiff"
@@ -415,5 +416,5 @@ func (d SetupDeps) ClaudeFindings() []command.Finding {
 
 // HookAdapters are the agents whose hooks are known, by name.
 func HookAdapters() map[string]HookAdapter {
-	return map[string]HookAdapter{claude.Name: claude.New()}
+	return map[string]HookAdapter{claude.Name: claude.New(), codex.Name: codex.Adapter{}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/turnback/turnback/internal/agents/codex"
 	"github.com/turnback/turnback/internal/api"
 )
 
@@ -155,6 +156,11 @@ func (p *Plan) wireCodex(c *Command, id, base string) error {
 		"mcp_servers.turnback={command=%s, args=[%q, %q], env_vars=[%s], default_tools_approval_mode=%q}",
 		quoted(p.options.Self), "mcp", "--conversation", strings.Join(pass, ", "), "approve",
 	))
+	hooks, err := codex.Hooks(p.options.Self)
+	if err != nil {
+		return err
+	}
+	sets = append(sets, hooks...)
 	var args []string
 	for _, set := range sets {
 		args = append(args, "-c", set)

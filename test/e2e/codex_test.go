@@ -175,3 +175,24 @@ func TestCodexSubagentsAreRefused(t *testing.T) {
 		t.Errorf("the configuration is %s, %v", after, err)
 	}
 }
+
+// TestCodexIsRemindedThreeTimes: a model that comes to rest in a span is told so
+// three times, and no more.
+func TestCodexIsRemindedThreeTimes(t *testing.T) {
+	t.Parallel()
+	w := newCodexWorld(t)
+	says := func(text string) fakemodel.ResponsesReply { return fakemodel.ResponsesReply{Text: text} }
+	w.responses.Add(codexOpens("find it"), says("one"), says("two"), says("three"), says("four"))
+	thread := w.exec("--json", "-s", "danger-full-access", "explore")
+	requests := w.responses.Requests()
+	last := string(requests[len(requests)-1].Body)
+	if n := strings.Count(last, "A checkpoint is active."); n != 3 || !strings.Contains(last, "This is the last reminder.") || w.responses.Pending() > 0 {
+		t.Errorf("%d reminders, %d replies not asked for:\n%s", n, w.responses.Pending(), last)
+	}
+	w.responses.Add(codexShell("echo EXPLORED"), codexCloses("REPORT"), says("closed"))
+	w.exec("resume", thread, "--json", "go on")
+	w.wantSent("after the rewind", []string{"REPORT", "go on", "four"}, []string{"A checkpoint is active.", "EXPLORED", `\nthree`})
+	if problems := w.responses.Problems(); len(problems) > 0 {
+		t.Errorf("problems %q", problems)
+	}
+}
