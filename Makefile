@@ -8,8 +8,9 @@ TESTFLAGS ?=
 FUZZTIME ?= 10s
 SOAK ?= 1000
 # Packages in which goroutines or processes meet.
-RACE := ./checkpoint/... ./conversation/session/... ./internal/agentstate/... ./internal/api/... ./internal/config/... \
-	./internal/connect/... ./internal/daemon/... ./internal/files/... ./internal/proxy/... ./internal/registry/... ./internal/restore/... \
+RACE := ./checkpoint/... ./conversation/session/... ./internal/agentstate/... ./internal/api/... ./internal/coder/tool/... \
+	./internal/config/... ./internal/connect/... ./internal/conversations/... ./internal/daemon/... ./internal/files/... \
+	./internal/mcp/... ./internal/proxy/... ./internal/registry/... ./internal/restore/... \
 	./internal/snapshot/... ./internal/testutil/... ./internal/turns/... ./internal/xec/...
 
 .PHONY: faults build test race lint fmt fmt-check script fuzz soak bench e2e ci golden
