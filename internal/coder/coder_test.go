@@ -388,6 +388,11 @@ func TestUsageIsKept(t *testing.T) {
 	if before < after+3000 || after == 0 {
 		t.Errorf("before %d bytes, after %d", before, after)
 	}
+	// Tokens are of the whole request, so the bytes are, too: what the system prompt
+	// and the tools take is not saved. The library adds that it wants a stream.
+	if sent := len(h.last().Body); after != sent-len(`"stream":true,`) {
+		t.Errorf("%d bytes are told, %d were sent", after, sent)
+	}
 }
 
 func TestCompactionCarriesTheCheckpoint(t *testing.T) {

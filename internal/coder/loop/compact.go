@@ -20,8 +20,8 @@ const summaryPrompt = "Write a summary of this conversation so far, for yourself
 
 // usageData is a note of what a request cost.
 type usageData struct {
-	BytesBefore int   `json:"bytes_before"` // of the messages, had nothing been rewound
-	BytesAfter  int   `json:"bytes_after"`  // of the messages as they were sent
+	BytesBefore int   `json:"bytes_before"` // of the request, had nothing been rewound
+	BytesAfter  int   `json:"bytes_after"`  // of the request as it was sent
 	Tokens      int64 `json:"tokens"`       // of the whole request, by the provider's count
 }
 

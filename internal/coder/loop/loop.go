@@ -20,7 +20,7 @@ type Face interface {
 	Called(id, name, result string, isError bool) // and has ended
 	Note(text string)                             // what the person should know
 	Reported(r session.Rewind)                    // an exploration gave way to its report
-	Used(usage provider.Usage, before, after int) // what a request cost; bytes of its messages
+	Used(usage provider.Usage, before, after int) // what a request cost; its bytes
 	Compacted(tokens int)                         // the conversation was made shorter
 }
 

@@ -49,7 +49,7 @@ type Tool struct {
 type Reply struct {
 	Message session.Message // of the assistant; its Stop is in the provider's word
 	Usage   Usage
-	Bytes   int // of the messages in the request
+	Bytes   int // of the request
 	// CutShort says that the model stopped because its answer had grown too long.
 	CutShort bool
 }

@@ -72,7 +72,7 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 			Kind: provider.KindNoKey, Text: "there is no key for " + m.o.BaseURL, Hint: "set " + m.o.KeyVar,
 		}
 	}
-	raw, size, err := m.encode(r)
+	raw, err := m.encode(r)
 	if err != nil {
 		return provider.Reply{}, err
 	}
@@ -95,7 +95,7 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 		}
 	}
 	reply := m.reply(got, done)
-	reply.Bytes = size
+	reply.Bytes = len(raw)
 	if err := stream.Err(); err != nil {
 		return reply, m.failed(ctx, err)
 	}

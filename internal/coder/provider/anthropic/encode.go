@@ -143,17 +143,16 @@ type body struct {
 	CacheControl cacheMark `json:"cache_control"`
 }
 
-func (m *Model) encode(r provider.Request) (raw json.RawMessage, size int, err error) {
+func (m *Model) encode(r provider.Request) (json.RawMessage, error) {
 	messages, err := encodeMessages(r.Messages, m.o.Data)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	b := body{Model: m.o.Name, MaxTokens: maxTokens(m.o.Name), System: r.System, Messages: messages, CacheControl: cacheMark{"ephemeral"}}
 	for _, t := range r.Tools {
 		b.Tools = append(b.Tools, tool{t.Name, t.Description, t.Schema})
 	}
-	raw, err = provider.JSON(b)
-	return raw, sizeOf(messages), err
+	return provider.JSON(b)
 }
 
 func sizeOf(messages []json.RawMessage) int {

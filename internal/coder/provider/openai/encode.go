@@ -59,16 +59,15 @@ type (
 	}
 )
 
-func (m *Model) encode(r provider.Request) (raw json.RawMessage, size int, err error) {
+func (m *Model) encode(r provider.Request) (json.RawMessage, error) {
 	messages, err := m.encodeMessages(r.Messages)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	size = sizeOf(messages)
 	if r.System != "" {
 		first, err := provider.JSON(message{Role: m.systemRole(), Content: r.System})
 		if err != nil {
-			return nil, 0, fmt.Errorf("encode system prompt: %w", err)
+			return nil, fmt.Errorf("encode system prompt: %w", err)
 		}
 		messages = append([]json.RawMessage{first}, messages...)
 	}
@@ -76,8 +75,7 @@ func (m *Model) encode(r provider.Request) (raw json.RawMessage, size int, err e
 	for _, t := range r.Tools {
 		b.Tools = append(b.Tools, tool{"function", functionSpec{t.Name, t.Description, t.Schema}})
 	}
-	raw, err = provider.JSON(b)
-	return raw, size, err
+	return provider.JSON(b)
 }
 
 func sizeOf(messages []json.RawMessage) int {

@@ -91,7 +91,7 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 			Kind: provider.KindNoKey, Text: "there is no key for " + m.o.BaseURL, Hint: "set " + m.o.KeyVar,
 		}
 	}
-	raw, size, err := m.encode(r)
+	raw, err := m.encode(r)
 	if err != nil {
 		return provider.Reply{}, err
 	}
@@ -103,7 +103,7 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 	}
 	err = stream.Err()
 	reply := got.reply(m.Name(), err == nil && got.stop != "")
-	reply.Bytes = size
+	reply.Bytes = len(raw)
 	switch {
 	case err != nil:
 		return reply, m.failed(ctx, err)
