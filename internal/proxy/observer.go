@@ -3,7 +3,6 @@ package proxy
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -82,8 +81,8 @@ func (o *observer) doubt(err error) {
 }
 
 // history tells what the body of a request showed. A request that offers the
-// model no tools is an agent's side question (a title, a summary of a page), and
-// says nothing of the conversation.
+// model no tools of the agent's is its side question (a title, a summary of a page,
+// a search), and says nothing of the conversation.
 func (o *observer) history(body []byte, result collapse.Result) {
 	o.before, o.after = len(body), len(result.Body)
 	o.main = o.generate && offersTools(body)
@@ -98,12 +97,6 @@ func (o *observer) history(body []byte, result collapse.Result) {
 		seen.Open = &api.ConversationOpenCall{CallID: open.ID, Goal: open.Goal, BatchEnded: open.BatchEnded}
 	}
 	o.tell.seen(seen)
-}
-
-// offersTools looks for a list of tools that is not empty, without reading the
-// body: a text that holds the same would have its quotes escaped.
-func offersTools(body []byte) bool {
-	return regexp.MustCompile(`"tools"\s*:\s*\[\s*[^\s\]]`).Match(body)
 }
 
 // answered is the usage that an answer tells while it passes.

@@ -85,6 +85,39 @@ func TestTheDaemonIsToldWhatARequestShowed(t *testing.T) {
 	}
 }
 
+// TestASearchByTheProviderIsNotTheConversation: Claude Code and Gemini CLI answer a
+// call for a search by a request of its own, under the session's id, that offers
+// the provider's search and has none of the history. It says nothing about the
+// checkpoint that is open.
+func TestASearchByTheProviderIsNotTheConversation(t *testing.T) {
+	up := &echo{}
+	b := start(t, upstream(t, up.ServeHTTP).URL)
+	for path, tools := range map[string][]string{
+		"/v1/messages": {
+			`[{"type":"web_search_20250305","name":"web_search","max_uses":8}]`,
+			`[ {"name":"web_fetch","type":"web_fetch_20260101"}, {"type":"code_execution_20250825","name":"code_execution"} ]`,
+		},
+		"/v1/responses":                      {`[{"type":"web_search"}]`},
+		"/v1/models/g:streamGenerateContent": {`[{"googleSearch":{}}]`, `[{"google_search":{},"urlContext":{}}]`},
+	} {
+		for _, list := range tools {
+			text(t, b.send("POST", path, `{"tools": `+list+`,"messages":[{"role":"user","content":"search for x"}]}`, map[string]string{"X-Claude-Code-Session-Id": "s1"}))
+		}
+	}
+	for path, list := range map[string]string{
+		"/v1/messages":                  `[{"type":"web_search_20250305","name":"web_search"},{"name":"Bash","input_schema":{"type":"object"}}]`,
+		"/v1/responses":                 `[{"type":"web_search"},{"type":"function","name":"shell"}]`,
+		"/v1/models/g:generateContent":  `[{"googleSearch":{}},{"functionDeclarations":[{"name":"sh"}]}]`,
+		"/v1/models/g2:generateContent": `[{"googleSearch":{},"functionDeclarations":[{"name":"sh"}]}]`,
+	} {
+		text(t, b.send("POST", path, `{"tools": `+list+`,"messages":[{"role":"user","content":"hello"}]}`, nil))
+	}
+	b.end()
+	if len(b.daemon.seen) != 4 || len(b.daemon.figures) != 4 {
+		t.Errorf("told %d times what was seen, %d times figures, not 4 each: %s", len(b.daemon.seen), len(b.daemon.figures), strings.Join(b.daemon.all, "\n"))
+	}
+}
+
 // TestASignedBodyIsNotChanged: the provider would refuse it.
 func TestASignedBodyIsNotChanged(t *testing.T) {
 	up := &echo{}

@@ -173,3 +173,19 @@ func TestClaudeAtTheTerminalThroughTheProxy(t *testing.T) {
 	w.turnEnds(3)
 	w.wantSent("after /clear and another span", []string{"REPORT-TWO", "explore anew"}, []string{"REPORT-ONE", "TYPED-AHEAD", "EXPLORED-TWO"})
 }
+
+// TestClaudeSearchesTheWebInsideASpan: the CLI does so by a request of its own under
+// the session's id, without the history. The checkpoint is not lost by it.
+func TestClaudeSearchesTheWebInsideASpan(t *testing.T) {
+	w := newWorld(t, map[string]string{"a.txt": "one\n"})
+	span := explores("find it", "EXPLORED-ONE", "REPORT-ONE")
+	w.model.Add(span[:3]...)
+	w.model.Add(calls("ToolSearch", map[string]any{"query": "select:WebSearch", "max_results": 5}))
+	w.model.Add(fakemodel.Entry{Content: []fakemodel.Block{
+		fakemodel.Tool("WebSearch", map[string]any{"query": "release notes"}),
+		fakemodel.Tool(toolRewind, map[string]any{"report": "REPORT-ONE"}),
+	}})
+	w.model.Add(says("found nothing"), says("done"))
+	w.runClaude("explore")
+	w.wantSent("after the rewind", []string{"REPORT-ONE", "found nothing"}, []string{"EXPLORED-ONE"})
+}
