@@ -231,12 +231,19 @@ func order(ops []Op, which []int) (writes, removes, late, rules []int) {
 	return writes, removes, late, rules
 }
 
-// Fold gives the paths that some volumes take for one the same spelling.
+// Fold gives the paths that some volumes take for one the same spelling. Each name
+// is folded for itself, so that folding a folder and folding a file below it agree.
 func Fold(path string) string {
-	if !utf8.ValidString(path) {
-		return path
+	if utf8.ValidString(path) {
+		return strings.ToLower(path)
 	}
-	return strings.ToLower(path)
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		if utf8.ValidString(name) {
+			names[i] = strings.ToLower(name)
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // BelowAny tells whether a folder above file is in set.

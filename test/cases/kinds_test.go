@@ -40,6 +40,25 @@ func TestB28FolderThatBecameALink(t *testing.T) {
 	r.wantFile("shared/b", "b\n")
 }
 
+// TestB28ALinkInThePlaceOfAFolderOfOddNames has names with capitals and names that
+// are no UTF-8: some volumes take other spellings for the same file, these do not.
+func TestB28ALinkInThePlaceOfAFolderOfOddNames(t *testing.T) {
+	for _, file := range []string{"Skills/a", "Skills/\xff", "Skills/\xff\xfe/a", "Sk\xff/A/a"} {
+		t.Run(fmt.Sprintf("%q", file), func(t *testing.T) {
+			r := newRoom(t, map[string]string{"a": "1\n"})
+			one := r.take(func() { r.Write(file, "2\n") })
+			r.take(func() {
+				dir, _, _ := strings.Cut(file, "/")
+				if err := os.RemoveAll(r.Path(dir)); err != nil {
+					t.Fatal(err)
+				}
+				r.Symlink("nowhere", dir)
+			})
+			r.back(one.N, func() { r.wantFile(file, "2\n") })
+		})
+	}
+}
+
 func TestB29LinksAreKeptAsTheyAre(t *testing.T) {
 	r := newRoom(t, map[string]string{"dir/f": "1\n"})
 	links := map[string]string{"nowhere": "is/not", "folder": "dir", "itself": "itself", "absolute": "/etc/hostname", "out": "../../..", "odd": "a\nb \xff"}
