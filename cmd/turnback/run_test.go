@@ -180,6 +180,7 @@ func TestRunProgram(t *testing.T) {
 			t.Errorf("settings %s", got)
 		}
 	})
+	t.Run("settings are taken as Claude Code takes them", func(t *testing.T) { testRunSettings(t, bin) })
 	t.Run("codex gets the secret by its environment", func(t *testing.T) {
 		w := newRunWorld(t, bin, "codex", `for a; do echo "$a"; done >$OUT.args; echo "$TURNBACK_PROXY_SECRET" >$OUT.secret`)
 		w.write(".codex/config.toml", "model_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\n")
@@ -241,6 +242,37 @@ func TestRunProgram(t *testing.T) {
 	t.Run("signals", func(t *testing.T) { testRunSignals(t, bin) })
 	t.Run("a killed starter", func(t *testing.T) { testRunKilled(t, bin) })
 	t.Run("what is refused", func(t *testing.T) { testRunRefused(t, bin) })
+}
+
+// testRunSettings: what Claude Code makes nothing of does not keep it from being
+// started, and what it reads is read.
+func testRunSettings(t *testing.T, bin string) {
+	for _, settings := range []string{
+		"", " \n", "null", `{"env":null}`, `{"env":{"MAX_THINKING_TOKENS":1000,"A":true,"B":null}}`, "\ufeff{}",
+	} {
+		w := newRunWorld(t, bin, "claude", claudeScript)
+		w.env = append(w.env, "ANTHROPIC_API_KEY=sk-x")
+		w.write(".claude/settings.json", settings)
+		if status, _, errs := w.run(); status != 0 {
+			t.Errorf("settings %q: status %d, %s", settings, status, errs)
+		}
+	}
+	w := newRunWorld(t, bin, "claude", claudeScript)
+	w.env = append(w.env, "ANTHROPIC_API_KEY=sk-x")
+	w.write("null.json", "null")
+	for _, flag := range []string{
+		"null.json", `{"env":null,"permissions":null,"hooks":null}`, `{"permissions":{"allow":null}}`, `{"env":{"N":5}}`,
+	} {
+		if status, _, errs := w.run("--settings", flag); status != 0 || !strings.Contains(w.told("settings"), "mcp__turnback__rewind") {
+			t.Errorf("--settings %s: status %d, %s", flag, status, errs)
+		}
+	}
+	for _, numbers := range []string{"1", "true"} {
+		w.write(".claude/settings.json", `{"env":{"CLAUDE_CODE_USE_BEDROCK":`+numbers+`}}`)
+		if status, _, errs := w.run(); status != 1 || !strings.Contains(errs, "Amazon Bedrock") {
+			t.Errorf("Bedrock by %s: status %d, %s", numbers, status, errs)
+		}
+	}
 }
 
 // testRunSignals: what ends the starter ends the agent, in the agent's own way.

@@ -17,8 +17,39 @@ import (
 
 // claudeSettings is what matters here of a settings file of Claude Code.
 type claudeSettings struct {
-	Env          map[string]string `json:"env"`
-	APIKeyHelper string            `json:"apiKeyHelper"`
+	Env          map[string]setting `json:"env"`
+	APIKeyHelper string             `json:"apiKeyHelper"`
+}
+
+// setting is what a variable is set to. Claude Code takes numbers and booleans, too.
+type setting string
+
+// UnmarshalJSON reads a string, a number or a boolean; null is no value.
+func (v *setting) UnmarshalJSON(text []byte) error {
+	var given any
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	switch got := given.(type) {
+	case nil:
+	case string:
+		*v = setting(got)
+	case float64, bool:
+		*v = setting(text)
+	default:
+		return fmt.Errorf("a variable in env is %s", text)
+	}
+	return nil
+}
+
+// settingsText is a settings file as Claude Code takes it: a byte order mark at
+// its beginning does not matter, and an empty one says nothing.
+func settingsText(text []byte) []byte {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if len(text) == 0 {
+		return []byte("{}")
+	}
+	return text
 }
 
 // claude plans Claude Code.
@@ -31,7 +62,7 @@ func (p *Plan) claude() error {
 	value := func(name string) string {
 		for _, l := range layers { // settings win over the environment in this agent
 			if v := l.Env[name]; v != "" {
-				return v
+				return string(v)
 			}
 		}
 		return p.options.getenv(name)
@@ -82,7 +113,7 @@ func (p *Plan) claudeLayers() ([]claudeSettings, error) {
 	var layers []claudeSettings
 	add := func(where string, text []byte) error {
 		var s claudeSettings
-		if err := json.Unmarshal(text, &s); err != nil {
+		if err := json.Unmarshal(settingsText(text), &s); err != nil {
 			return unsupported("%s does not parse, so it is not known where Claude Code sends its requests: %v", where, err)
 		}
 		layers = append(layers, s)
@@ -143,7 +174,7 @@ func (p *Plan) settingsFlag(value string) ([]byte, error) {
 	if err != nil {
 		return nil, api.Errorf(api.CodeInvalidParams, "read --settings: %v", err).WithHint(api.Hint{Param: "--settings"})
 	}
-	return text, nil
+	return settingsText(text), nil
 }
 
 // claudeHasKey says whether the person logged in with an API key.
@@ -175,6 +206,9 @@ func (p *Plan) wireClaude(c *Command, folder, base string) error {
 		}
 		if err := json.Unmarshal(text, &settings); err != nil {
 			return fmt.Errorf("read --settings: %w", err)
+		}
+		if settings == nil { // it was null
+			settings = map[string]json.RawMessage{}
 		}
 	}
 	if err := setIn(settings, "env", "ANTHROPIC_BASE_URL", base); err != nil {
@@ -223,11 +257,9 @@ func (p *Plan) addHooks(settings map[string]json.RawMessage) error {
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	hooks := map[string][]json.RawMessage{}
-	if old, ok := settings["hooks"]; ok {
-		if err := json.Unmarshal(old, &hooks); err != nil {
-			return fmt.Errorf("read hooks of --settings: %w", err)
-		}
+	hooks, err := member[[]json.RawMessage](settings, "hooks")
+	if err != nil {
+		return err
 	}
 	installed := p.claudeHooks()
 	for event, groups := range own.Hooks {
@@ -261,28 +293,37 @@ func (p *Plan) claudeHooks() []string {
 
 // setIn sets a string in an object of an object.
 func setIn(settings map[string]json.RawMessage, table, name, value string) error {
-	inner := map[string]json.RawMessage{}
-	if old, ok := settings[table]; ok {
-		if err := json.Unmarshal(old, &inner); err != nil {
-			return fmt.Errorf("read %s of --settings: %w", table, err)
-		}
-	}
-	text, err := json.Marshal(value)
+	inner, err := member[json.RawMessage](settings, table)
 	if err != nil {
 		return err
 	}
-	inner[name] = text
+	if inner[name], err = json.Marshal(value); err != nil {
+		return err
+	}
 	settings[table], err = json.Marshal(inner)
 	return err
 }
 
+// member is an object of the person's --settings, to be changed; empty where there
+// is none.
+func member[T any](settings map[string]json.RawMessage, name string) (map[string]T, error) {
+	var inner map[string]T
+	if old, ok := settings[name]; ok {
+		if err := json.Unmarshal(old, &inner); err != nil {
+			return nil, api.Errorf(api.CodeInvalidParams, "%s of --settings cannot be read: %v", name, err).WithHint(api.Hint{Param: "--settings"})
+		}
+	}
+	if inner == nil { // also for null
+		inner = map[string]T{}
+	}
+	return inner, nil
+}
+
 // allow lets the model use tools without asking.
 func allow(settings map[string]json.RawMessage, tools ...string) error {
-	permissions := map[string]json.RawMessage{}
-	if old, ok := settings["permissions"]; ok {
-		if err := json.Unmarshal(old, &permissions); err != nil {
-			return fmt.Errorf("read permissions of --settings: %w", err)
-		}
+	permissions, err := member[json.RawMessage](settings, "permissions")
+	if err != nil {
+		return err
 	}
 	var list []string
 	if old, ok := permissions["allow"]; ok {
@@ -290,11 +331,9 @@ func allow(settings map[string]json.RawMessage, tools ...string) error {
 			return fmt.Errorf("read permissions of --settings: %w", err)
 		}
 	}
-	text, err := json.Marshal(append(list, tools...))
-	if err != nil {
+	if permissions["allow"], err = json.Marshal(append(list, tools...)); err != nil {
 		return err
 	}
-	permissions["allow"] = text
 	settings["permissions"], err = json.Marshal(permissions)
 	return err
 }
