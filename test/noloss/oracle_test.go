@@ -233,7 +233,7 @@ func (w *world) checkSaved(what string, c checkpoint.Checkpoint, m moment) {
 	}
 	for path := range have {
 		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !w.skipped(path) && !m.aside[path] {
-			w.rt.Fatalf("%s: checkpoint %d of %s holds %q, which was not there", what, c.N, c.Pane.ID, path)
+			w.rt.Fatalf("%s: checkpoint %d of %s holds %q, which was not there\n%s", what, c.N, c.Pane.ID, path, w.scene())
 		}
 	}
 }
@@ -258,7 +258,7 @@ func (w *world) checkLost(what string, before, after files, kept ...checkpoint.C
 	}
 	if len(lost) > 0 {
 		slices.Sort(lost)
-		w.rt.Fatalf("%s lost what stood at\n%s", what, strings.Join(lost, "\n"))
+		w.rt.Fatalf("%s lost what stood at\n%s\n%s", what, strings.Join(lost, "\n"), w.scene())
 	}
 }
 
@@ -271,9 +271,20 @@ func (w *world) anyHolds(path string, e gittest.Entry) bool {
 	return false
 }
 
+// holds tells whether a restore of c gives the file at path as it was: its tree
+// has it, or it was ignored and is kept beside.
 func (w *world) holds(c checkpoint.Checkpoint, path string, e gittest.Entry) bool {
 	got, ok := w.contents(c)[path]
-	return ok && w.same(got, e, false)
+	return ok && w.same(got, e, false) || w.holdsIgnored(c, path, e)
+}
+
+func (w *world) holdsIgnored(c checkpoint.Checkpoint, path string, e gittest.Entry) bool {
+	commit := w.besideOf(c)
+	if commit == "" {
+		return false
+	}
+	o, ok := w.list(c, commit+":")["overwritten/"+path]
+	return ok && w.same(entry(o.mode, w.blobs(c, map[string]object{path: o})[o.id]), e, false)
 }
 
 // checkObjects proves that git has every object that our refs need, and that our
