@@ -341,6 +341,7 @@ func testRunRefused(t *testing.T, bin string) {
 		"settings do not parse":           {"claude", []string{key}, map[string]string{".claude/settings.json": `{`}, nil, 1, "does not parse"},
 		"ChatGPT":                         {"codex", nil, map[string]string{".codex/auth.json": `{"auth_mode":"chatgpt","tokens":{}}`}, nil, 1, "ChatGPT"},
 		"a provider of codex without URL": {"codex", nil, map[string]string{".codex/config.toml": `model_provider = "amazon-bedrock"`}, nil, 1, "amazon-bedrock"},
+		"a provider of codex with a dot":  {"codex", nil, map[string]string{".codex/config.toml": "model_provider = \"my.prov\"\n[model_providers.\"my.prov\"]\nbase_url = \"http://127.0.0.1:9/v1\"\n"}, nil, 1, "a dot in its name"},
 		"an unknown agent":                {"vim", []string{key}, nil, nil, 2, "does not know the agent"},
 		"without the flag":                {"claude", []string{key}, nil, []string{"--", "claude"}, 2, "--conversation"},
 		"no agent":                        {"claude", nil, nil, []string{"--conversation"}, 2, "AGENT is missing"},

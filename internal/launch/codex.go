@@ -57,6 +57,9 @@ func (p *Plan) codex() error {
 	case !known || provider.BaseURL == "":
 		return unsupported("Codex's model provider %q has no base_url in its configuration, so it is not known where its requests go", id).
 			WithHint(api.Hint{Param: "model_provider"})
+	case strings.Contains(id, "."): // Codex takes every dot for a step into a table
+		return unsupported("Codex's model provider %q has a dot in its name, so its settings cannot be set for one process; give it another name", id).
+			WithHint(api.Hint{Param: "model_provider"})
 	default:
 		p.Upstream = provider.BaseURL
 	}
