@@ -148,6 +148,34 @@ func TestReadInsideASpanIsShownAgainBehindTheRewind(t *testing.T) {
 	equal(t, "read before the span, unchanged", m[len(m)-1].Text(), "test.sh has not changed since it was read above.")
 }
 
+// Servers at home give every call the same id, or none.
+func TestIDsThatComeAgainAreMadeAnew(t *testing.T) {
+	replies := append(explored("it subtracts"), calls("read", "path", "sum.sh"), says("done"))
+	for i := range replies {
+		for j := range replies[i].Calls {
+			replies[i].Calls[j].ID = "call_0"
+		}
+	}
+	h := newHouse(t, replies...)
+	h.write("sum.sh", sum)
+	h.write("test.sh", test)
+	h.works(coder.Flags{Prompt: "go", Conversation: true, RewindFiles: true})
+	if n := strings.Count(strings.Join(h.daemon.verbs, " "), "save-checkpoint"); n != 1 {
+		t.Errorf("the files were saved %d times for one checkpoint: a rewind would restore the last ones", n)
+	}
+	m := h.last().Messages
+	equal(t, "read again behind the rewind", m[len(m)-1].Text(), sum)
+	seen := map[string]bool{}
+	for _, message := range m {
+		for _, call := range message.Calls {
+			if seen[call.ID] {
+				t.Errorf("two calls are sent as %s", call.ID)
+			}
+			seen[call.ID] = true
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	refusal := func(name, want string, replies ...fakemodel.ChatReply) {
 		t.Run(name, func(t *testing.T) {

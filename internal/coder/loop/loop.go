@@ -77,11 +77,12 @@ type Agent struct {
 	tools []tool.Tool
 	face  *quiet
 
-	tokens    int            // of the last request and its answer
-	stripped  int            // so many messages from the first go without signed blocks
-	left      map[string]int // bytes that each rewind keeps out of a request
-	shortened bool           // in this turn
-	last      string         // what the model said last in this turn
+	tokens    int             // of the last request and its answer
+	stripped  int             // so many messages from the first go without signed blocks
+	left      map[string]int  // bytes that each rewind keeps out of a request
+	shortened bool            // in this turn
+	last      string          // what the model said last in this turn
+	ids       map[string]bool // of all calls of the session
 }
 
 // New makes an agent.
@@ -89,6 +90,7 @@ func New(o Options) *Agent {
 	a := &Agent{o: o, face: &quiet{face: o.Face}, left: map[string]int{}}
 	a.tools = append(o.Bench.Tools(), a.ownTools()...)
 	a.stripped = strippedOf(o.Session)
+	a.ids = idsOf(o.Session)
 	return a
 }
 

@@ -119,6 +119,7 @@ func (a *Agent) ask(ctx context.Context) (provider.Reply, error) {
 		}
 		reply, err = a.answer(ctx)
 	}
+	a.ownIDs(&reply.Message)
 	if len(reply.Message.Parts) > 0 {
 		if _, kerr := a.o.Session.Append(reply.Message); kerr != nil {
 			return reply, errors.Join(err, kerr)
