@@ -30,7 +30,11 @@ func (b *Bench) bash(ctx context.Context, call Call) (Result, error) {
 	if strings.TrimSpace(args.Command) == "" {
 		return Result{}, errors.New("the command is empty")
 	}
-	if err := b.Permit(ctx, Ask{Tool: "bash", Line: "run " + oneLine(args.Command)}); err != nil {
+	ask := Ask{Tool: "bash", Line: "run " + oneLine(args.Command)}
+	if oneLine(args.Command) != args.Command {
+		ask.Whole = args.Command
+	}
+	if err := b.Permit(ctx, ask); err != nil {
 		return Result{}, err
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, bashTime, errTime)

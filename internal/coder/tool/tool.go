@@ -55,7 +55,10 @@ func Said(format string, args ...any) Result {
 // Ask is a question to the person: may this be done?
 type Ask struct {
 	Tool string // whose calls an "always" is about
-	Line string // what is about to be done
+	Line string // what is about to be done, in one line
+	// Whole is all of it, where the line leaves something out that the person has
+	// to see; else empty.
+	Whole string
 	// Outside says that it reaches out of the work tree.
 	Outside bool
 }

@@ -152,6 +152,21 @@ func TestReadingInsideIsNotAskedAbout(t *testing.T) {
 	}
 }
 
+func TestTheWholeOfACommandIsAskedAbout(t *testing.T) {
+	b := newBench(t)
+	b.no = true
+	for _, command := range []string{"echo harmless\nrm -rf x", "echo " + strings.Repeat("x", 300) + "; rm -rf x", "\nrm -rf x"} {
+		b.run(t.Context(), "bash", "command", command)
+		if got := b.asked[len(b.asked)-1]; got.Whole != command {
+			t.Errorf("of %q the person is shown %q and %q", command, got.Line, got.Whole)
+		}
+	}
+	b.run(t.Context(), "bash", "command", "rm -rf x")
+	if got := b.asked[len(b.asked)-1]; got.Line != "run rm -rf x" || got.Whole != "" {
+		t.Errorf("a short command is asked about as %+v", got)
+	}
+}
+
 func TestReadLimits(t *testing.T) {
 	b := newBench(t)
 	b.write("many", strings.Repeat("x\n", 3000))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -209,7 +210,7 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 	if a.Outside {
 		choices = "y / n"
 	}
-	_, _ = io.WriteString(c.out, "? "+Harmless(a.Line)+" ("+choices+") ")
+	_, _ = io.WriteString(c.out, question(a)+" ("+choices+") ")
 	answers := make(chan Answer, 1)
 	c.mu.Lock()
 	before := c.handler
@@ -236,6 +237,15 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 		_, _ = io.WriteString(c.out, "\n")
 		return No, ctx.Err()
 	}
+}
+
+// question is what is asked. What one line cannot show stands below it, whole: a
+// person cannot allow what is not shown.
+func question(a tool.Ask) string {
+	if a.Whole == "" {
+		return "? " + Harmless(a.Line)
+	}
+	return "? " + Harmless(a.Line) + "\n    " + strings.ReplaceAll(Harmless(a.Whole), "\n", "\n    ") + "\n? that, as it stands above,"
 }
 
 func answerOf(chunk []byte, outside bool) (Answer, bool) {
