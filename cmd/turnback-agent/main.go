@@ -52,6 +52,11 @@ func beside() (string, error) {
 }
 
 func agent(ctx context.Context, d command.Deps, f command.AgentFlags) error {
+	// Here and not in turnback, which could hand on no more than arguments hold.
+	prompt, err := coder.ReadPrompt(f.Prompt, d.Streams.In)
+	if err != nil {
+		return err
+	}
 	dir, err := d.Dir()
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func agent(ctx context.Context, d command.Deps, f command.AgentFlags) error {
 	}
 	return coder.Run(ctx, coder.Options{
 		Flags: coder.Flags{
-			Prompt: f.Prompt, Headless: f.Prompt != "", Model: f.Model, Resume: f.Resume, Continue: f.Continue, Fork: f.Fork,
+			Prompt: prompt, Headless: prompt != "", Model: f.Model, Resume: f.Resume, Continue: f.Continue, Fork: f.Fork,
 			JSON: f.JSON, Yes: f.Yes, Conversation: f.Conversation, RewindFiles: f.RewindFiles,
 		},
 		Config: c, Terminal: person(d), Out: d.Streams.Out, Err: d.Streams.Err, OutTerminal: d.Streams.OutTerminal,

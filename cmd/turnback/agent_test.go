@@ -144,8 +144,26 @@ func TestAgent(t *testing.T) {
 		"a key is kept nowhere":                        testAgentKeepsNoKey,
 		"a person looks at its conversations":          testAgentConversations,
 		"B146 files and conversation go back":          testAgentBothBack,
+		"a long prompt comes from standard input":      testAgentReadsItsPrompt,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, bin) })
+	}
+}
+
+// testAgentReadsItsPrompt hands in more than the arguments of a program hold.
+func testAgentReadsItsPrompt(t *testing.T, bin string) {
+	h := newAgentHouse(t, bin, fakemodel.ChatReply{Text: "I have read it."})
+	prompt := strings.Repeat("a long log\n", 40_000) + "the end of it"
+	cmd := h.command("agent", "--model", "openai/m", "--yes", "-p", "-")
+	cmd.Stdin = strings.NewReader(prompt)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "I have read it.\n" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if m := h.model.Requests()[0].Messages; m[len(m)-1].Text() != prompt {
+		t.Errorf("the model got %d bytes of %d", len(m[len(m)-1].Text()), len(prompt))
+	}
+	if e := h.fails(2, "agent", "--model", "openai/m", "-p", "-"); !strings.Contains(e.Message, "no prompt on standard input") {
+		t.Errorf("without a prompt: %+v", e)
 	}
 }
 

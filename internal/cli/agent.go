@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/command"
 )
-
-// maxPrompt is the longest prompt that is read from standard input, in bytes.
-const maxPrompt = 8 << 20
 
 func newAgent(d command.Deps) *cobra.Command {
 	var f command.AgentFlags
@@ -47,15 +42,6 @@ Conversations are kept below $XDG_DATA_HOME/turnback/conversations.
 			}
 			if cmd.Flags().Changed("prompt") && strings.TrimSpace(f.Prompt) == "" {
 				return command.UsageError(cmd, "the prompt is empty")
-			}
-			if f.Prompt == "-" {
-				text, err := io.ReadAll(io.LimitReader(d.Streams.In, maxPrompt+1))
-				if err != nil {
-					return err
-				}
-				if f.Prompt = string(text); len(text) > maxPrompt || strings.TrimSpace(f.Prompt) == "" {
-					return api.Errorf(api.CodeInvalidParams, "standard input holds no prompt of up to %d bytes", maxPrompt)
-				}
 			}
 			if f.JSON && f.Prompt == "" {
 				return command.UsageError(cmd, "--json goes with --prompt")
