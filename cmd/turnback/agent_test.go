@@ -399,6 +399,12 @@ func testAgentTalks(t *testing.T, bin string) {
 	}
 	p.types("/model\r")
 	p.sees("openai/m")
+	p.types("half a thought")
+	p.types("\x03\x1b[200~one\rtwo\r\x1b[201~three\r")
+	p.sees("open\r\n")
+	if m := h.model.Requests(); !strings.Contains(string(m[len(m)-1].Body), `"one\ntwo\nthree"`) {
+		t.Errorf("what was pasted is sent as %s", m[len(m)-1].Body)
+	}
 	p.types("/quit\r")
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)

@@ -21,7 +21,8 @@ const help = `/help              this
 /abandon           close the open checkpoint without a report
 /session           where this conversation is kept
 /quit              leave
-Esc or Ctrl-C ends a turn; what was done is kept.
+Esc or Ctrl-C ends a turn; what was done is kept. At the prompt Ctrl-C empties the
+line. A text that is pasted is one prompt, whatever lines it has.
 `
 
 // talk is an interactive session.

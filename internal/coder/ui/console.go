@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -37,6 +38,11 @@ var ErrLeft = errors.New("the person has left")
 const (
 	ctrlC  = 3
 	escape = 27
+	// breakKey is Ctrl-C as the editor gets it: by its own it would end the line,
+	// and what is in it would be lost.
+	breakKey = 28
+	// fullLine is how many characters the editor takes; further ones are lost.
+	fullLine = 4096
 )
 
 // Console is a terminal in raw mode: a line editor between turns, and keys that
@@ -54,10 +60,11 @@ type Console struct {
 
 	mu      sync.Mutex
 	handler func(chunk []byte) // who gets the keys now; nil: the editor
-	pending []byte             // for the editor
-	ready   chan struct{}      // pending has grown, or the input has ended
+	pastes  pastes
+	pending []byte        // for the editor
+	ready   chan struct{} // pending has grown, or the input has ended
 	ended   bool
-	brk     bool // an interrupt was among the keys
+	leaving bool // Ctrl-C came on an empty line
 }
 
 // NewConsole takes a terminal over until Close.
@@ -76,9 +83,8 @@ func NewConsole(ctx context.Context, t Terminal) (*Console, error) {
 		io.Reader
 		io.Writer
 	}{editorKeys{c, ctx}, t.Out}, "> ")
-	if width, height, err := term.GetSize(int(t.In.Fd())); err == nil && width > 0 {
-		_ = c.editor.SetSize(width, height)
-	}
+	c.editor.AutoCompleteCallback = c.pressed
+	c.editor.SetBracketedPasteMode(true)
 	c.done.Go(func() { c.pump(ctx) })
 	return c, nil
 }
@@ -87,6 +93,7 @@ func NewConsole(ctx context.Context, t Terminal) (*Console, error) {
 func (c *Console) Close() error {
 	c.stop()
 	c.done.Wait()
+	c.editor.SetBracketedPasteMode(false)
 	return term.Restore(int(c.in.Fd()), c.before)
 }
 
@@ -116,9 +123,20 @@ func (c *Console) pump(ctx context.Context) {
 }
 
 // keep leaves keys to the editor. c.mu is held.
-func (c *Console) keep(keys []byte) {
-	c.brk = c.brk || bytes.IndexByte(keys, ctrlC) >= 0
-	c.pending = append(c.pending, keys...)
+func (c *Console) keep(keys []byte) { c.pending = append(c.pending, c.pastes.filter(keys)...) }
+
+// pressed takes a key that the editor does not know: Ctrl-C empties the line, and
+// leaves on an empty one.
+func (c *Console) pressed(line string, _ int, key rune) (string, int, bool) {
+	if key != breakKey {
+		return "", 0, false
+	}
+	if line == "" {
+		c.mu.Lock()
+		c.leaving = true
+		c.mu.Unlock()
+	}
+	return "", 0, true
 }
 
 func (c *Console) wake() {
@@ -137,9 +155,12 @@ type editorKeys struct {
 func (e editorKeys) Read(p []byte) (int, error) {
 	for {
 		e.c.mu.Lock()
-		n := copy(p, e.c.pending)
-		e.c.pending = e.c.pending[n:]
-		ended := e.c.ended
+		ended, n := e.c.ended, 0
+		if !e.c.leaving {
+			n = copy(p, e.c.pending)
+			e.c.pending = e.c.pending[n:]
+		}
+		ended = ended || e.c.leaving
 		e.c.mu.Unlock()
 		switch {
 		case n > 0:
@@ -155,21 +176,26 @@ func (e editorKeys) Read(p []byte) (int, error) {
 	}
 }
 
-// Line reads a line of the person. At the end of the input, or after Ctrl-D or
-// Ctrl-C on an empty line, it is ErrLeft.
+// Line reads a line of the person; what is pasted may hold line feeds. At the end
+// of the input, or after Ctrl-D or Ctrl-C on an empty line, it is ErrLeft.
 func (c *Console) Line() (string, error) {
-	c.endText()
-	c.mu.Lock()
-	c.brk = false
-	c.mu.Unlock()
-	line, err := c.editor.ReadLine()
-	if errors.Is(err, term.ErrPasteIndicator) {
-		err = nil
+	for {
+		c.endText()
+		if width, height, err := term.GetSize(int(c.in.Fd())); err == nil && width > 0 {
+			_ = c.editor.SetSize(width, height)
+		}
+		line, err := c.editor.ReadLine()
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			_, _ = io.WriteString(c.out, "\n")
+			return "", ErrLeft
+		}
+		if utf8.RuneCountInString(line) != fullLine {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.pastes.whole(line), nil
+		}
+		c.Note("The line is too long and may be cut, so it is not taken. Put the text into a file, or start with -p - and the text as standard input.")
 	}
-	if err != nil {
-		return "", ErrLeft
-	}
-	return line, nil
 }
 
 // During runs a turn: Esc or Ctrl-C ends its context, a second Ctrl-C makes left
@@ -214,9 +240,11 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 	answers := make(chan Answer, 1)
 	c.mu.Lock()
 	before := c.handler
+	k := answerKeys{outside: a.Outside}
 	c.handler = func(chunk []byte) {
-		answer, known := answerOf(chunk, a.Outside)
+		answer, known := k.take(chunk)
 		if !known {
+			c.keep(chunk)
 			return
 		}
 		if chunk[0] == ctrlC || chunk[0] == escape {
@@ -248,17 +276,31 @@ func question(a tool.Ask) string {
 	return "? " + Harmless(a.Line) + "\n    " + strings.ReplaceAll(Harmless(a.Whole), "\n", "\n    ") + "\n? that, as it stands above,"
 }
 
-func answerOf(chunk []byte, outside bool) (Answer, bool) {
-	switch chunk[0] {
-	case 'y', 'Y':
-		return Yes, true
-	case 'n', 'N', ctrlC:
+// answerKeys finds the answer among keys.
+type answerKeys struct {
+	outside bool
+	typing  bool // a line for later, in which no key is an answer
+}
+
+// take says whether keys are an answer: a single one, with Enter behind it or not.
+func (k *answerKeys) take(chunk []byte) (Answer, bool) {
+	switch {
+	case chunk[0] == ctrlC, len(chunk) == 1 && chunk[0] == escape:
 		return No, true
-	case escape:
-		return No, len(chunk) == 1
-	case 'a', 'A':
-		return Always, !outside
+	case !k.typing && len(bytes.TrimRight(chunk[1:], "\r\n")) == 0:
+		switch chunk[0] {
+		case 'y', 'Y':
+			return Yes, true
+		case 'n', 'N':
+			return No, true
+		case 'a', 'A':
+			if !k.outside {
+				return Always, true
+			}
+		}
 	}
+	last := chunk[len(chunk)-1]
+	k.typing = last != '\r' && last != '\n'
 	return No, false
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/turnback/turnback/internal/coder/tool"
@@ -13,5 +14,35 @@ func TestAQuestionShowsTheWhole(t *testing.T) {
 	}
 	if got := question(tool.Ask{Line: "write a (1 lines)"}); got != "? write a (1 lines)" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestNoKeyOfALineIsAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		chunks  string // parted by |
+		outside bool
+		want    string
+	}{
+		{chunks: "y", want: "yes"},
+		{chunks: "y\r", want: "yes"},
+		{chunks: "N", want: "no"},
+		{chunks: "a", want: "always"},
+		{chunks: "a", outside: true},
+		{chunks: "yes please\r"},
+		{chunks: "w|h|a|t|\r"},
+		{chunks: "w|h|a|t|\r|y", want: "yes"},
+		{chunks: "w|h|\x03", want: "no"},
+		{chunks: "w|\x1b", want: "no"},
+		{chunks: "\x1b[200~a long text|y"},
+	} {
+		k, got := answerKeys{outside: c.outside}, ""
+		for chunk := range strings.SplitSeq(c.chunks, "|") {
+			if answer, known := k.take([]byte(chunk)); known {
+				got = map[Answer]string{No: "no", Yes: "yes", Always: "always"}[answer]
+			}
+		}
+		if got != c.want {
+			t.Errorf("%q is the answer %q, want %q", c.chunks, got, c.want)
+		}
 	}
 }
