@@ -275,6 +275,7 @@ type ConversationBack struct {
 	Session string `json:"session,omitempty"` // to go on with; empty in a dry run of a copy
 	From    string `json:"from"`              // the session that the checkpoint names
 	Copy    bool   `json:"copy,omitempty"`    // session is a copy of from, which stays as it is
+	Kept    bool   `json:"kept,omitempty"`    // from the copy that turnback keeps: the agent's own transcript has gone
 	Entry   string `json:"entry,omitempty"`   // the entry that it ends with now
 	Left    string `json:"left,omitempty"`    // the entry that it ended with before, which can be gone back to
 	Resume  string `json:"resume,omitempty"`  // the command that goes on with it

@@ -44,8 +44,18 @@ type Endpoint struct {
 
 // Conversation is the table [conversation].
 type Conversation struct {
-	Checkpoint ConversationCheckpoint `toml:"checkpoint"`
-	Proxy      Proxy                  `toml:"proxy"`
+	Checkpoint  ConversationCheckpoint `toml:"checkpoint"`
+	Proxy       Proxy                  `toml:"proxy"`
+	Transcripts Transcripts            `toml:"transcripts"`
+}
+
+// Transcripts is the table [conversation.transcripts]: copies of the transcripts
+// of other agents that checkpoints are linked with. 1 MB is 1,000,000 bytes.
+type Transcripts struct {
+	Keep       bool  `toml:"keep"`         // false keeps none, and drops those that there are
+	MaxMB      int64 `toml:"max_mb"`       // of one copy, which has the beginning then; negative: no limit
+	MaxTotalMB int64 `toml:"max_total_mb"` // of all; the ones of sessions that are quiet longest go; negative: no limit
+	MaxDays    int   `toml:"max_days"`     // since the session's last turn that was saved
 }
 
 // ConversationCheckpoint is the table [conversation.checkpoint].
@@ -87,6 +97,11 @@ func Default() Config {
 		MaxNewUntrackedMB: 500,
 		AtTurnStart:       true,
 		GoneDays:          30,
+	}}, Conversation: Conversation{Transcripts: Transcripts{
+		Keep:       true,
+		MaxMB:      50,
+		MaxTotalMB: 1000,
+		MaxDays:    30,
 	}}}
 }
 
@@ -226,6 +241,15 @@ func (c Config) check() []Problem {
 			bad("agents.checkpoints."+key, "%d is too large", mb)
 		}
 	}
+	kept := c.Conversation.Transcripts
+	if kept.MaxDays < 1 || kept.MaxDays > 36500 {
+		bad("conversation.transcripts.max_days", "%d is not within 1 to 36500", kept.MaxDays)
+	}
+	for key, mb := range map[string]int64{"max_mb": kept.MaxMB, "max_total_mb": kept.MaxTotalMB} {
+		if mb == 0 || mb > maxMB {
+			bad("conversation.transcripts."+key, "%d is not within 1 to %d", mb, int64(maxMB))
+		}
+	}
 	proxy := c.Conversation.Proxy
 	for key, base := range map[string]string{"anthropic": proxy.Anthropic, "gemini": proxy.Gemini, "openai": proxy.OpenAI} {
 		if base != "" && !isBaseURL(base) {
@@ -269,10 +293,12 @@ func accepted(key string) string {
 		return "an absolute path"
 	case "agents.checkpoints.keep":
 		return "1 to 1000"
-	case "agents.checkpoints.gone_days":
+	case "agents.checkpoints.gone_days", "conversation.transcripts.max_days":
 		return "1 to 36500"
 	case "agents.checkpoints.max_untracked_mb", "agents.checkpoints.max_new_untracked_mb":
 		return "up to 1000000000, or a negative number for no limit"
+	case "conversation.transcripts.max_mb", "conversation.transcripts.max_total_mb":
+		return "1 to 1000000000, or a negative number for no limit"
 	case "conversation.proxy.anthropic", "conversation.proxy.gemini", "conversation.proxy.openai":
 		return "http:// or https:// with a host, and a path if need be"
 	}

@@ -18,7 +18,9 @@ func TestDefault(t *testing.T) {
 		Enabled: true, Keep: 50, MaxUntrackedMB: 50, MaxNewUntrackedMB: 500,
 		AtTurnStart: true, GoneDays: 30, AllowHome: false,
 	}
-	if diff := cmp.Diff(config.Config{Agents: config.Agents{Checkpoints: want}}, config.Default()); diff != "" {
+	kept := config.Transcripts{Keep: true, MaxMB: 50, MaxTotalMB: 1000, MaxDays: 30}
+	all := config.Config{Agents: config.Agents{Checkpoints: want}, Conversation: config.Conversation{Transcripts: kept}}
+	if diff := cmp.Diff(all, config.Default()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -40,6 +42,11 @@ keep_on_abort = true
 [conversation.proxy]
 anthropic = "https://gateway.example/anthropic"
 openai = "http://127.0.0.1:8080/v1"
+[conversation.transcripts]
+keep = false
+max_mb = -1
+max_total_mb = 7
+max_days = 1
 `))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -47,8 +54,9 @@ openai = "http://127.0.0.1:8080/v1"
 	want := config.Config{Git: "/opt/git/bin/git", Agents: config.Agents{Checkpoints: config.Checkpoints{
 		Keep: 1000, MaxUntrackedMB: -1, MaxNewUntrackedMB: 7, GoneDays: 1, AllowHome: true,
 	}}, Conversation: config.Conversation{
-		Checkpoint: config.ConversationCheckpoint{Enabled: true, KeepOnAbort: true},
-		Proxy:      config.Proxy{Anthropic: "https://gateway.example/anthropic", OpenAI: "http://127.0.0.1:8080/v1"},
+		Checkpoint:  config.ConversationCheckpoint{Enabled: true, KeepOnAbort: true},
+		Proxy:       config.Proxy{Anthropic: "https://gateway.example/anthropic", OpenAI: "http://127.0.0.1:8080/v1"},
+		Transcripts: config.Transcripts{MaxMB: -1, MaxTotalMB: 7, MaxDays: 1},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -80,6 +88,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{"keep 1001", "[agents.checkpoints]\nkeep = 1001\n", []string{"agents.checkpoints.keep: 1001 is not within 1 to 1000"}},
 		{"gone_days", "[agents.checkpoints]\ngone_days = 0\n", []string{"agents.checkpoints.gone_days: 0 is not within 1 to 36500"}},
 		{"relative git", `git = "bin/git"`, []string{`git: "bin/git" is not an absolute path`}},
+		{"no days", "[conversation.transcripts]\nmax_days = 0\n", []string{"conversation.transcripts.max_days: 0 is not within 1 to 36500"}},
+		{"no room", "[conversation.transcripts]\nmax_mb = 0\n", []string{"conversation.transcripts.max_mb: 0 is not within 1 to 1000000000"}},
 		{"huge limit", "[agents.checkpoints]\nmax_untracked_mb = 9000000000000000000\n", []string{"agents.checkpoints.max_untracked_mb: 9000000000000000000 is too large"}},
 		{"string for number", "[agents.checkpoints]\nkeep = \"many\"\n", []string{"line 2: agents.checkpoints.keep: takes a whole number, 1 to 1000, not a string"}},
 		{"fraction", "[agents.checkpoints]\ngone_days = 1.5\n", []string{"line 2: agents.checkpoints.gone_days: takes a whole number, 1 to 36500, not a floating point number"}},

@@ -167,9 +167,10 @@ func (s *starter) close() error {
 }
 
 // daemonEnv is what of the starter's environment a daemon gets: where things
-// are, and the language. Nothing of GIT_*, of the agent, or of the pane.
+// are, agents' transcripts too, and the language. Nothing else of the agent, nothing
+// of GIT_* or of the pane.
 func daemonEnv(environ []string) []string {
-	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSL_CERT_FILE"}
+	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSL_CERT_FILE", "CLAUDE_CONFIG_DIR"}
 	ofPane := []string{"TURNBACK", "TURNBACK_PANE_ID", "TURNBACK_SESSION"}
 	var out []string
 	for _, entry := range environ {

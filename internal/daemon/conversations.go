@@ -14,6 +14,7 @@ import (
 	"github.com/turnback/turnback/internal/conversations"
 	"github.com/turnback/turnback/internal/conversations/back"
 	"github.com/turnback/turnback/internal/conversations/own"
+	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/turns"
 	"github.com/turnback/turnback/internal/wire"
@@ -40,13 +41,17 @@ func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book 
 
 // wayBack finds the way back to conversations of the user that an environment is
 // of.
-func wayBack(environ []string, now func() time.Time) func(back.Place) (back.Way, error) {
+func wayBack(environ []string, now func() time.Time, shelf transcripts.Shelf) func(back.Place) (back.Way, error) {
+	kept := func(agent, session string) (string, string, bool) {
+		c, ok, err := shelf.Find(agent, session)
+		return c.File, c.Path, ok && err == nil
+	}
 	return func(p back.Place) (back.Way, error) {
 		dir, err := session.Folder(Getenv(environ))
 		if err != nil {
 			return nil, err
 		}
-		return back.Prepare(session.Library{Dir: dir, Now: now}, p)
+		return back.Prepare(session.Library{Dir: dir, Now: now}, kept, p)
 	}
 }
 

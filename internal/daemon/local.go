@@ -28,11 +28,15 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		settings = config.NewWatcher(path, now, nil).Get
 	}
 	r := newRepos(environ, settings, now)
+	stateDir, err := StateDir(Getenv(environ))
+	if err != nil {
+		stateDir = "" // then there are no copies of transcripts
+	}
 	all := checkpoints.New(checkpoints.Deps{
-		Panes:   &localPanes{repos: r, now: now, transcripts: transcripts{}},
+		Panes:   &localPanes{repos: r, now: now, transcripts: interrupts{}},
 		Open:    r.open,
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
-		Back:    wayBack(environ, now),
+		Back:    wayBack(environ, now, newShelf(stateDir, environ, settings, now)),
 	})
 	for i := range all {
 		if slices.Contains([]string{"save-checkpoint", "drop-checkpoints", "prune-checkpoints"}, all[i].Name) {

@@ -30,6 +30,9 @@ type repos struct {
 	config  func() config.Config
 	now     func() time.Time
 	trust   trust.Book // of the person whose environment it is
+	// linked is told, without waiting, of turns that were saved with their place in a
+	// transcript; nil: nobody asks.
+	linked func(checkpoint.SaveRequest, *checkpoint.Store)
 
 	gitMu sync.Mutex // held while git is looked for
 	git   *git.Git   // nil: none was found yet; it is looked for again at each use
@@ -269,7 +272,11 @@ func (s treeStore) Save(ctx context.Context, q checkpoint.SaveRequest) (checkpoi
 	if err != nil {
 		return checkpoint.SaveResult{}, err
 	}
-	return store.Save(ctx, q)
+	result, err := store.Save(ctx, q)
+	if err == nil && result.Checkpoint != nil && q.Transcript != "" && s.repos.linked != nil {
+		s.repos.linked(q, store)
+	}
+	return result, err
 }
 
 func (s treeStore) NoteNotSaved(ctx context.Context, p checkpoint.Pane, n checkpoint.NotSaved) error {

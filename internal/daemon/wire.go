@@ -26,6 +26,8 @@ const persistEvery = time.Minute
 // Wire is the Builder of the real rooms.
 func Wire(ctx context.Context, s Services) (Rooms, error) {
 	r := newRepos(s.Environ, s.Config, s.Now)
+	keep := newKeeper(s)
+	r.linked = keep.linked
 	if g := r.info(ctx); g.Error != "" {
 		s.Log.Warn("no git can be used", "error", g.Error)
 	}
@@ -44,7 +46,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 		},
 		Find:        r.find,
 		Alive:       terminal.ProcessAlive,
-		Transcripts: transcripts{},
+		Transcripts: interrupts{},
 		Settings:    func() turns.Settings { return settings(s.Config()) },
 		Now:         s.Now,
 		Emit:        s.Publish,
@@ -57,13 +59,14 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	var running sync.WaitGroup
 	running.Go(func() { tracker.Watch(ctx) })
 	running.Go(func() { tendWhenIdle(ctx, r, tracker.Saving, s) })
+	running.Go(func() { keep.run(ctx, r, tracker.Saving) })
 	book := openBook(s, r, tracker)
 	return Rooms{
 		Tracker: tracker, Talks: book, TalkVerbs: talkverbs.New(book), Uncollapsed: book.Uncollapsed,
 		Checkpoints: checkpoints.New(checkpoints.Deps{
 			Panes: tracker, Open: r.open, Publish: s.Publish,
 			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
-			Back:    wayBack(s.Environ, s.Now),
+			Back:    wayBack(s.Environ, s.Now, keep.shelf),
 		}),
 		Git:       func() api.GitInfo { return r.info(ctx) },
 		Saving:    tracker.Saving,
@@ -110,12 +113,12 @@ func tendWhenIdle(ctx context.Context, r *repos, saving func() int, s Services) 
 	}
 }
 
-// transcripts asks the adapter of an agent about its transcripts.
-type transcripts struct{}
+// interrupts asks the adapter of an agent about its transcripts.
+type interrupts struct{}
 
 // EndsInInterrupt reports whether the newest thing in the transcript is that the
 // person interrupted the agent. Of an agent without an adapter it is not known.
-func (transcripts) EndsInInterrupt(agent, path string) bool {
+func (interrupts) EndsInInterrupt(agent, path string) bool {
 	if agent != "claude" {
 		return false
 	}

@@ -21,40 +21,63 @@ type Copy struct {
 	Session string // its id
 	temp    string
 	path    string
+	folder  string // that was made for it; empty: it was there
 }
 
 // Copy writes what the transcript of a session had at a place, as a Place in JSON
-// tells it. The original is only read. The place comes from a checkpoint, which
-// may be anybody's: what it names has to be the transcript of that session.
-func (Adapter) Copy(session, place string) (c Copy, err error) {
-	var at Place
-	if err := json.Unmarshal([]byte(place), &at); err != nil || at.UUID == "" {
-		return Copy{}, errors.New("the place in the transcript cannot be read")
+// tells it. The original is only read.
+func (Adapter) Copy(session, place string) (Copy, error) {
+	at, err := placeOf(session, place)
+	if err != nil {
+		return Copy{}, err
 	}
-	if !filepath.IsAbs(at.Path) || filepath.Base(at.Path) != session+transcriptExt || identifier(session) != session || session == "" {
-		return Copy{}, fmt.Errorf("%q is not the transcript of session %s", at.Path, session)
+	return copyOf(at.Path, at.UUID, filepath.Dir(at.Path))
+}
+
+// CopyKept is Copy from a copy of the transcript, at kept, that was made while the
+// agent's own was at path: for when that has gone. What it makes goes where the
+// agent's own was.
+func (Adapter) CopyKept(session, place, kept, path string) (Copy, error) {
+	at, err := placeOf(session, place)
+	if err != nil {
+		return Copy{}, err
 	}
-	info, err := os.Lstat(at.Path)
+	folder, made := filepath.Dir(path), ""
+	if _, err := os.Lstat(folder); errors.Is(err, os.ErrNotExist) { // agents remove it with the last transcript
+		made = folder
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return Copy{}, fmt.Errorf("make the folder of the transcript: %w", err)
+	}
+	c, err := copyOf(kept, at.UUID, folder)
+	c.folder = made
+	return c, err
+}
+
+// copyOf writes the transcript at path up to the entry uuid into a new file in
+// folder.
+func copyOf(path, uuid, folder string) (c Copy, err error) {
+	info, err := os.Lstat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxTranscript) {
 		err = errors.New("it is no file that can be read")
 	}
 	if err != nil {
 		return Copy{}, fmt.Errorf("look at the transcript: %w", err)
 	}
-	from, err := os.Open(at.Path)
+	from, err := os.Open(path)
 	if err != nil {
 		return Copy{}, fmt.Errorf("open the transcript: %w", err)
 	}
 	defer from.Close()
 	c.Session = newUUID()
-	c.path = filepath.Join(filepath.Dir(at.Path), c.Session+transcriptExt)
-	to, err := os.CreateTemp(filepath.Dir(at.Path), ".turnback-*") // mode 0600
+	c.path = filepath.Join(folder, c.Session+transcriptExt)
+	to, err := os.CreateTemp(folder, ".turnback-*") // mode 0600
 	if err != nil {
 		return Copy{}, fmt.Errorf("copy the transcript: %w", err)
 	}
 	c.temp = to.Name()
 	w := bufio.NewWriterSize(to, 1<<20)
-	err = copyUntil(w, from, at.UUID, c.Session)
+	err = copyUntil(w, from, uuid, c.Session)
 	if err = errors.Join(err, w.Flush(), to.Sync(), to.Close()); err != nil {
 		return Copy{}, errors.Join(fmt.Errorf("copy the transcript: %w", err), os.Remove(c.temp))
 	}
@@ -116,6 +139,9 @@ func syncDir(dir string) error {
 func (c Copy) Drop() error {
 	if err := os.Remove(c.temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the copy of the transcript: %w", err)
+	}
+	if c.folder != "" {
+		_ = os.Remove(c.folder) // stays when something is in it
 	}
 	return nil
 }

@@ -59,7 +59,11 @@ func conversationBack(l *lines, n int, c *api.ConversationBack) {
 	case c.Resume == "":
 		l.addf("The conversation, session %s of %s, would be put back to where it was at checkpoint %d.", screen.Line(c.From), screen.Line(c.Agent), n)
 	case c.Copy:
-		l.addf("A copy of the conversation that ends at checkpoint %d is session %s; %s stays as it is.", n, screen.Line(c.Session), screen.Line(c.From))
+		stays := screen.Line(c.From) + " stays as it is."
+		if c.Kept {
+			stays = "it is from turnback's own copy, for the transcript of " + screen.Line(c.From) + " cannot be had."
+		}
+		l.addf("A copy of the conversation that ends at checkpoint %d is session %s; %s", n, screen.Line(c.Session), stays)
 		l.addf("To go on with it, run: %s", screen.Line(c.Resume))
 	default:
 		l.addf("The conversation is where it was at checkpoint %d: session %s, entry %s.", n, screen.Line(c.Session), screen.Line(c.Entry))

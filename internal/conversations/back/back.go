@@ -32,9 +32,13 @@ type Way interface {
 	Close() error
 }
 
+// KeptFunc finds the copy that is kept of a session's transcript, and where the
+// agent's own was; false: there is none.
+type KeptFunc func(agent, session string) (file, path string, ok bool)
+
 // Prepare finds the way back to a place. Until it is taken nothing of the agent's
-// has changed. Sessions are those of our own agent.
-func Prepare(sessions session.Library, p Place) (Way, error) {
+// has changed. Sessions are those of our own agent; kept may be nil.
+func Prepare(sessions session.Library, kept KeptFunc, p Place) (Way, error) {
 	if p.Agent == "" || p.Session == "" {
 		return nil, missing("checkpoint %d tells of no agent's conversation", p.N).
 			WithHint(api.Hint{Detail: "checkpoints of a turn do, when an agent's hooks report it"})
@@ -53,10 +57,19 @@ func Prepare(sessions session.Library, p Place) (Way, error) {
 		return prepareOwn(sessions, p)
 	}
 	c, err := claude.New().Copy(p.Session, p.At)
-	if err != nil {
-		return nil, missing("the conversation of checkpoint %d cannot be had: %v", p.N, err)
+	if err == nil {
+		return copied{Copy: c, Place: p}, nil
 	}
-	return copied{c, p}, nil
+	if kept != nil {
+		if file, path, ok := kept(p.Agent, p.Session); ok {
+			c, kerr := claude.New().CopyKept(p.Session, p.At, file, path)
+			if kerr == nil {
+				return copied{Copy: c, Place: p, kept: true}, nil
+			}
+			err = fmt.Errorf("%w; nor from turnback's copy of it: %w", err, kerr)
+		}
+	}
+	return nil, missing("the conversation of checkpoint %d cannot be had: %v", p.N, err)
 }
 
 func missing(format string, args ...any) *api.Error {
@@ -108,6 +121,7 @@ func (p Place) told() api.ConversationBack {
 type copied struct {
 	claude.Copy
 	Place
+	kept bool // it is of the copy that is kept of the transcript
 }
 
 func (c copied) Take() (api.ConversationBack, error) {
@@ -115,7 +129,8 @@ func (c copied) Take() (api.ConversationBack, error) {
 		return api.ConversationBack{}, err
 	}
 	return api.ConversationBack{
-		Agent: c.Agent, Session: c.Copy.Session, From: c.Place.Session, Copy: true, Resume: "claude --resume " + c.Copy.Session,
+		Agent: c.Agent, Session: c.Copy.Session, From: c.Place.Session, Copy: true, Kept: c.kept,
+		Resume: "claude --resume " + c.Copy.Session,
 	}, nil
 }
 

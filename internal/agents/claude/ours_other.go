@@ -1,0 +1,10 @@
+//go:build !unix
+
+package claude
+
+import "io/fs"
+
+const notWaiting = 0
+
+// ours: owners are not known here.
+func ours(fs.FileInfo) bool { return true }
