@@ -106,9 +106,10 @@ func (m moment) savable() files {
 // tracked are the paths of the index with their modes.
 func (w *world) tracked() map[string]string {
 	out := map[string]string{}
-	for rec := range strings.SplitSeq(w.Git("ls-files", "-z", "-s"), "\x00") {
+	for rec := range strings.SplitSeq(w.Git("ls-files", "-z", "-s", "-v"), "\x00") {
 		if meta, path, ok := strings.Cut(rec, "\t"); ok {
-			out[path] = meta[:6]
+			out[path] = meta[2:8]
+			w.without[path] = w.without[path] || meta[0] == 'S' || meta[0] == 's'
 		}
 	}
 	return out
@@ -232,16 +233,10 @@ func (w *world) checkSaved(what string, c checkpoint.Checkpoint, m moment) {
 		}
 	}
 	for path := range have {
-		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !w.skipped(path) && !m.aside[path] {
+		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !w.without[path] && !m.aside[path] {
 			w.rt.Fatalf("%s: checkpoint %d of %s holds %q, which was not there\n%s", what, c.N, c.Pane.ID, path, w.scene())
 		}
 	}
-}
-
-// skipped tells whether git was told to do without path.
-func (w *world) skipped(path string) bool {
-	out, err := w.TryGit("--literal-pathspecs", "ls-files", "-v", "-z", "--", path)
-	return err == nil && (strings.HasPrefix(out, "S ") || strings.HasPrefix(out, "s "))
 }
 
 // checkLost looks for what was on disk before and is now neither there nor in a
