@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/turnback/turnback/internal/git"
@@ -80,11 +82,23 @@ func folderPerm(m *snapshot.Modes) func(folder string) uint32 {
 	}
 }
 
+// standingPerm gives the bits of folders that are there, where m says that they are
+// meant: it does not know those that git ignores.
+func standingPerm(root string, m *snapshot.Modes) func(folder string) uint32 {
+	known := folderPerm(m)
+	return func(folder string) uint32 {
+		if st, err := os.Lstat(filepath.Join(root, folder)); m != nil && err == nil && st.IsDir() {
+			return kindFolder | uint32(st.Mode().Perm())
+		}
+		return known(folder)
+	}
+}
+
 // folders plans the changes of folders: those that the ops have to make, and those
 // that no file tells of. Of those that are there, none gets other bits.
 func (p *Plan) folders(root string, l From, to Target, paths []string, ignored map[string]bool, made []string) {
-	now, then := folderPerm(l.Disk.Modes), folderPerm(to.Disk.Modes)
-	p.Folders = restore.MissingFolders(root, p.Ops, then)
+	now, then := standingPerm(root, l.Disk.Modes), folderPerm(to.Disk.Modes)
+	p.Folders = append(restore.MissingFolders(root, p.Ops, then), restore.FilledFolders(root, p.Ops, now)...)
 	if l.Disk.Folders == nil || to.Disk.Folders == nil || to.Own != nil {
 		return
 	}
@@ -92,10 +106,15 @@ func (p *Plan) folders(root string, l From, to Target, paths []string, ignored m
 		return slices.DeleteFunc(slices.Clone(list), func(dir string) bool { return !Wanted(dir, paths) || p.leftThen.At(dir) != "" })
 	}
 	have := slices.Compact(slices.Sorted(slices.Values(append(within(l.Disk.Folders), within(made)...))))
-	p.Folders = append(p.Folders, restore.FolderChanges(root, restore.FolderPlan{
+	known := map[restore.Folder]bool{}
+	for _, f := range p.Folders {
+		known[f] = true
+	}
+	changes := restore.FolderChanges(root, restore.FolderPlan{
 		Have: have, Want: within(to.Disk.Folders), Stay: to.Disk.Folders, Ops: p.Ops,
 		PermNow: now, PermThen: then, Keep: func(dir string) bool { return ignored[inside(dir)] && !p.made[dir] },
-	})...)
+	})
+	p.Folders = append(p.Folders, slices.DeleteFunc(changes, func(f restore.Folder) bool { return known[f] })...)
 }
 
 // inside is a path below a folder, to ask whether what is in there is ignored.

@@ -11,9 +11,9 @@ import (
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
-// KeepFolders adds the folders to disk that p takes away and that a look at the
-// work tree does not tell of, because git ignores them: those in the place of a
-// file, and those that a restore made.
+// KeepFolders adds the folders to disk that p takes away or fills and that a look at
+// the work tree does not tell of, because git ignores them: those in the place of a
+// file, those that a restore made, and empty ones that p writes into.
 func (s *Planner) KeepFolders(p *Plan, disk *beside.Disk) {
 	if disk.Folders == nil {
 		return

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -58,6 +60,50 @@ func missingAbove(root, path string, seen map[string]bool, perm func(folder stri
 		}
 	}
 	return out
+}
+
+// FilledFolders names the folders in which nothing is and into which ops will write,
+// with those above them: they go with what is written when that is taken back.
+// perm gives the bits that each has.
+func FilledFolders(root string, ops []Op, perm func(folder string) uint32) []Folder {
+	seen := map[string]bool{}
+	var empty []string
+	for _, op := range ops {
+		if op.New.Absent() || !op.Old.Absent() {
+			continue
+		}
+		for dir := path.Dir(op.Path); dir != "." && !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			there, holds := look(root + "/" + dir)
+			if there && !holds {
+				empty = append(empty, dir)
+			}
+			if there {
+				break
+			}
+		}
+	}
+	var out []Folder
+	for _, dir := range slices.Sorted(maps.Keys(withAbove(empty))) {
+		out = append(out, Folder{Path: dir, Perm: perm(dir)})
+	}
+	return out
+}
+
+// look tells whether something is at full, and whether something is in it: what is no
+// folder, or cannot be read, counts as if.
+func look(full string) (there, holds bool) {
+	st, err := os.Lstat(full)
+	if err != nil || !st.IsDir() {
+		return err == nil, true
+	}
+	dir, err := os.Open(full)
+	if err != nil {
+		return true, true
+	}
+	_, err = dir.Readdirnames(1)
+	_ = dir.Close()
+	return true, !errors.Is(err, io.EOF)
 }
 
 // FolderPlan says which folders are to be there that no file tells of. Each list
