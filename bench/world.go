@@ -128,7 +128,9 @@ func (w *world) hook(ctx context.Context, event string, fields map[string]any) e
 	c := w.with
 	c.stdin = stdin
 	out, err := c.run(ctx, "hook", "claude", event)
-	if err == nil && len(out) > 0 {
+	// A prompt is told of the restores since the last one.
+	told := event == "UserPromptSubmit" && bytes.Contains(out, []byte(`"additionalContext":"turnback: since your last turn a restore`))
+	if err == nil && len(out) > 0 && !told {
 		return fmt.Errorf("hook %s printed %s", event, out)
 	}
 	return err
