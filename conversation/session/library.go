@@ -116,6 +116,29 @@ func (l Library) Open(id string) (*Session, error) {
 	return l.openLocked(id, held)
 }
 
+// Remove removes a session with its side files, for good. While another has it open
+// that is an [InUseError].
+func (l Library) Remove(id string) error {
+	path, err := l.existing(id)
+	if err != nil {
+		return err
+	}
+	held, err := lock(l.lockFile(id))
+	if err != nil {
+		return err
+	}
+	// The file goes first: who opens the session from then on finds none, whatever
+	// becomes of the lock.
+	err = os.Remove(path)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(blobsOf(path)), os.Remove(l.lockFile(id)))
+	}
+	if err = errors.Join(err, held.Close()); err != nil {
+		return fmt.Errorf("remove session %s: %w", id, err)
+	}
+	return nil
+}
+
 // openLocked opens a session and takes over its lock.
 func (l Library) openLocked(id string, held *os.File) (*Session, error) {
 	f, err := os.OpenFile(l.file(id), os.O_RDWR|os.O_APPEND, 0)

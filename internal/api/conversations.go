@@ -171,7 +171,7 @@ type ConversationListResult struct {
 }
 
 // ConversationParams are the parameters of conversation-show,
-// conversation-export and conversation-abandon.
+// conversation-export, conversation-abandon and conversation-purge.
 type ConversationParams struct {
 	Session string `json:"session,omitempty"` // an id, or 4 or more of its first characters; empty: the newest of Dir
 	Dir     string `json:"dir,omitempty"`     // the caller's directory, absolute
@@ -210,6 +210,18 @@ type ConversationStatsResult struct {
 	Total     ConversationTokens    `json:"total"`
 	Problems  []string              `json:"problems,omitempty"` // as in ConversationListResult
 	Untrusted bool                  `json:"untrusted"`
+}
+
+// ConversationPurgeResult is the result of conversation-purge: what was removed.
+type ConversationPurgeResult struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	// Record is what was known of it, Transcript the copy of its transcript, Own the
+	// session itself: of turnback's own agent.
+	Record     bool `json:"record"`
+	Transcript bool `json:"transcript"`
+	Own        bool `json:"own"`
+	Untrusted  bool `json:"untrusted"`
 }
 
 // ConversationAbandonResult is the result of conversation-abandon: the

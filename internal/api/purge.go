@@ -26,7 +26,10 @@ type PurgeCheckpointsResult struct {
 	Removed    int                `json:"removed"`   // now: objects removed
 	HeldBy     []string           `json:"held_by"`   // now: unreachable commits of the person's that hold some of it
 	Left       int                `json:"left"`      // now: objects that could not be removed
-	Untrusted  bool               `json:"untrusted"`
+	// Transcripts are the copies of transcripts that may hold something of the path,
+	// removed whole.
+	Transcripts []PurgedTranscript `json:"transcripts"`
+	Untrusted   bool               `json:"untrusted"`
 }
 
 // PurgedCheckpoint names a checkpoint that a purge was about.
@@ -35,6 +38,12 @@ type PurgedCheckpoint struct {
 	N      int    `json:"n"`
 	Commit string `json:"commit"`
 	Label  string `json:"label"`
+}
+
+// PurgedTranscript names a copy of an agent's transcript that a purge was about.
+type PurgedTranscript struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
 }
 
 // StillReachable is a place from which purged contents can be reached.

@@ -16,6 +16,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/history"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/own"
+	"github.com/turnback/turnback/internal/conversations/transcripts"
 )
 
 // WorkTree saves the files that a conversation is about.
@@ -40,6 +41,15 @@ type Saved struct {
 	Worktree string `json:"worktree"`
 }
 
+// Copies are those of agents' transcripts.
+type Copies interface {
+	// List lists them.
+	List() ([]transcripts.Copy, error)
+	// Remove removes them for good; their sessions are copied no more, also those
+	// that have no copy yet.
+	Remove(ctx context.Context, copies ...transcripts.Copy) error
+}
+
 // Options are what a Book works with.
 type Options struct {
 	Dir      string // where the records are kept; empty: they are not
@@ -48,6 +58,10 @@ type Options struct {
 	// History reads an agent's transcript; false: it tells nothing.
 	History func(agent, transcript string) (history.History, bool)
 	Own     *own.Shelf // the sessions of our own agent; nil: there are none
+	Copies  Copies     // nil: there are none
+	// Doubt is given why a request of a session went out as it came, though there
+	// was something to collapse: each reason once. It may be nil.
+	Doubt func(agent, session, reason string)
 	// Problem is given what went wrong outside of an answer. It holds no text of a
 	// conversation.
 	Problem func(error)
@@ -93,7 +107,9 @@ func Open(o Options) *Book {
 type session struct {
 	mu sync.Mutex // guards all below, and is held while a call is answered
 	record
-	written []byte // the record as it is kept
+	written []byte          // the record as it is kept
+	doubts  map[string]bool // reasons that were told
+	gone    bool            // a person had it removed: it is not written any more
 }
 
 // get finds a session or makes it.

@@ -157,7 +157,7 @@ func (r *record) announce(id string, a announcement) {
 
 // write keeps the record of s, if it has changed. s.mu is held.
 func (b *Book) write(s *session) {
-	if b.o.Dir == "" {
+	if b.o.Dir == "" || s.gone {
 		return
 	}
 	text, err := json.Marshal(s.record)

@@ -18,6 +18,7 @@ func (b *Book) Seen(p api.ConversationSeenParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Reason != "" {
+		b.doubt(s, p.Reason)
 		s.Reason, s.ReasonAt = p.Reason, p.At.UTC()
 	}
 	if p.Caller.Subagent || s.Seen != nil && p.At.Before(s.Seen.At) {
@@ -39,6 +40,22 @@ func (b *Book) Seen(p api.ConversationSeenParams) error {
 	b.settle(s, b.look(s, ""))
 	b.write(s)
 	return nil
+}
+
+// maxDoubts bounds the reasons of a session that are told.
+const maxDoubts = 20
+
+// doubt tells a reason, once for the session, as long as the daemon runs. s.mu is
+// held.
+func (b *Book) doubt(s *session, reason string) {
+	if b.o.Doubt == nil || s.doubts[reason] || len(s.doubts) >= maxDoubts {
+		return
+	}
+	if s.doubts == nil {
+		s.doubts = map[string]bool{}
+	}
+	s.doubts[reason] = true
+	b.o.Doubt(s.Agent, s.Session, reason)
 }
 
 func noSession() error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/conversations/tokens"
 	"github.com/turnback/turnback/internal/nearest"
 )
@@ -176,6 +177,7 @@ func shorten(r *api.ConversationShowResult) {
 // candidate is a session that may be meant.
 type candidate struct {
 	*session // nil: it is our own agent's
+	agent    string
 	id       string
 	last     time.Time
 }
@@ -185,7 +187,7 @@ func (b *Book) candidates(dir string) []candidate {
 	var all []candidate
 	for _, s := range b.inDir(dir) {
 		s.mu.Lock()
-		c, matters := candidate{s, s.Session, s.Last}, s.matters()
+		c, matters := candidate{s, s.Agent, s.Session, s.Last}, s.matters()
 		s.mu.Unlock()
 		if matters {
 			all = append(all, c)
@@ -197,7 +199,7 @@ func (b *Book) candidates(dir string) []candidate {
 	}
 	for _, s := range infos {
 		if near(s.Cwd, dir) {
-			all = append(all, candidate{nil, s.ID, s.Modified})
+			all = append(all, candidate{nil, own.Agent, s.ID, s.Modified})
 		}
 	}
 	return all
@@ -210,23 +212,27 @@ func (b *Book) meant(p api.ConversationParams) (*session, string, error) {
 	if p.Session != "" {
 		dir = ""
 	}
-	all := b.candidates(dir)
+	c, err := choose(p.Session, b.candidates(dir))
+	return c.session, c.id, err
+}
+
+// choose finds the one that is named, else the newest.
+func choose(name string, all []candidate) (candidate, error) {
 	found := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool {
-		prefix := len(p.Session) >= minPrefix && strings.HasPrefix(c.id, p.Session)
-		return p.Session != "" && c.id != p.Session && !prefix
+		prefix := len(name) >= minPrefix && strings.HasPrefix(c.id, name)
+		return name != "" && c.id != name && !prefix
 	})
-	if i := slices.IndexFunc(found, func(c candidate) bool { return c.id == p.Session }); i >= 0 {
-		return found[i].session, found[i].id, nil
+	if i := slices.IndexFunc(found, func(c candidate) bool { return c.id == name }); i >= 0 {
+		return found[i], nil
 	}
 	switch {
 	case len(found) == 0:
-		return nil, "", notMeant(p.Session, all)
-	case p.Session != "" && len(found) > 1:
-		return nil, "", api.Errorf(api.CodeInvalidParams, "%d conversations begin with %s", len(found), p.Session).
+		return candidate{}, notMeant(name, all)
+	case name != "" && len(found) > 1:
+		return candidate{}, api.Errorf(api.CodeInvalidParams, "%d conversations begin with %s", len(found), name).
 			WithHint(api.Hint{Param: "session", Available: ids(found), Command: "turnback conversation list"})
 	}
-	c := slices.MaxFunc(found, func(a, b candidate) int { return a.last.Compare(b.last) })
-	return c.session, c.id, nil
+	return slices.MaxFunc(found, func(a, b candidate) int { return a.last.Compare(b.last) }), nil
 }
 
 func ids(all []candidate) []string {

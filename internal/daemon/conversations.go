@@ -26,7 +26,7 @@ const talkWindow = "conversation"
 
 // openBook has the conversations. Without a state folder they are known as long
 // as the daemon runs.
-func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book {
+func openBook(s Services, r *repos, tracker *turns.Tracker, keep *keeper) *conversations.Book {
 	dir := ""
 	if s.StateDir != "" {
 		dir = filepath.Join(s.StateDir, "conversations")
@@ -35,7 +35,11 @@ func openBook(s Services, r *repos, tracker *turns.Tracker) *conversations.Book 
 		Dir: dir, Now: s.Now, History: transcriptHistory,
 		WorkTree: workTrees{repos: r, tracker: tracker, publish: s.Publish},
 		Own:      ownSessions(s),
-		Problem:  func(err error) { s.Log.Warn("conversation", "error", err.Error()) },
+		Copies:   keep,
+		Doubt: func(agent, session, reason string) {
+			s.Log.Warn("request went out as it came", "agent", agent, "session", session, "reason", reason)
+		},
+		Problem: func(err error) { s.Log.Warn("conversation", "error", err.Error()) },
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/conversations/transcripts"
+	"github.com/turnback/turnback/internal/verbs"
 )
 
 const (
@@ -68,12 +69,11 @@ type linkedTurn struct {
 }
 
 func newKeeper(s Services) *keeper {
-	told := map[string]bool{} // by one goroutine alone
+	var told sync.Map // of what it was told
 	return &keeper{
 		shelf: newShelf(s.StateDir, s.Environ, s.Config, s.Now), wake: make(chan struct{}, 1),
 		log: func(agent, session string, err error) {
-			if key := agent + "\x00" + session + "\x00" + err.Error(); !told[key] {
-				told[key] = true
+			if _, before := told.LoadOrStore(agent+"\x00"+session+"\x00"+err.Error(), true); !before {
 				s.Log.Warn("copy a transcript", "agent", agent, "session", session, "error", err.Error())
 			}
 		},
@@ -92,11 +92,18 @@ func (k *keeper) linked(q checkpoint.SaveRequest, store *checkpoint.Store) {
 	k.rouse()
 }
 
-// dropped has the copies looked over soon: checkpoints were dropped.
-func (k *keeper) dropped() {
-	k.mu.Lock()
-	k.tidy = true
-	k.mu.Unlock()
+// drops says whether a verb drops checkpoints.
+func drops(verb string) bool { return verb == "drop-checkpoints" || verb == "prune-checkpoints" }
+
+// thenTidy has the copies looked over soon behind a verb that drops checkpoints.
+func (k *keeper) thenTidy(run func(context.Context, verbs.Call) (any, error)) func(context.Context, verbs.Call) (any, error) {
+	return func(ctx context.Context, call verbs.Call) (any, error) {
+		result, err := run(ctx, call)
+		k.mu.Lock()
+		k.tidy = true
+		k.mu.Unlock()
+		return result, err
+	}
 }
 
 func (k *keeper) rouse() {
@@ -157,6 +164,22 @@ func (k *keeper) copy(ctx context.Context) {
 		}
 	}
 }
+
+// Mentioning is that of the shelf, when what waits to be copied is there.
+func (k *keeper) Mentioning(link transcripts.Link, path string) ([]transcripts.Copy, error) {
+	ctx, end := context.WithTimeout(context.Background(), lastCopy)
+	defer end()
+	k.copy(ctx)
+	return k.shelf.Mentioning(link, path)
+}
+
+// Remove removes copies for good.
+func (k *keeper) Remove(ctx context.Context, copies ...transcripts.Copy) error {
+	return k.shelf.Remove(ctx, copies...)
+}
+
+// List lists the copies.
+func (k *keeper) List() ([]transcripts.Copy, error) { return k.shelf.List() }
 
 // isLinked says whether a checkpoint, or one in the trash, is of the session of a
 // copy. Where that cannot be told, one is.

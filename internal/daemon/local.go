@@ -32,11 +32,13 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 	if err != nil {
 		stateDir = "" // then there are no copies of transcripts
 	}
+	shelf := newShelf(stateDir, environ, settings, now)
 	all := checkpoints.New(checkpoints.Deps{
 		Panes:   &localPanes{repos: r, now: now, transcripts: interrupts{}},
 		Open:    r.open,
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
-		Back:    wayBack(environ, now, newShelf(stateDir, environ, settings, now)),
+		Back:    wayBack(environ, now, shelf),
+		Copies:  shelf,
 	})
 	for i := range all {
 		if slices.Contains([]string{"save-checkpoint", "drop-checkpoints", "prune-checkpoints"}, all[i].Name) {

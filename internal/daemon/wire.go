@@ -60,17 +60,24 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 	running.Go(func() { tracker.Watch(ctx) })
 	running.Go(func() { tendWhenIdle(ctx, r, tracker.Saving, s) })
 	running.Go(func() { keep.run(ctx, r, tracker.Saving) })
-	book := openBook(s, r, tracker)
+	book := openBook(s, r, tracker, keep)
+	cps := checkpoints.New(checkpoints.Deps{
+		Panes: tracker, Open: r.open, Publish: s.Publish,
+		Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
+		Back:    wayBack(s.Environ, s.Now, keep.shelf),
+		Copies:  keep,
+	})
+	for i := range cps {
+		if drops(cps[i].Name) {
+			cps[i].Run = keep.thenTidy(cps[i].Run)
+		}
+	}
 	return Rooms{
 		Tracker: tracker, Talks: book, TalkVerbs: talkverbs.New(book), Uncollapsed: book.Uncollapsed,
-		Checkpoints: checkpoints.New(checkpoints.Deps{
-			Panes: tracker, Open: r.open, Publish: s.Publish,
-			Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
-			Back:    wayBack(s.Environ, s.Now, keep.shelf),
-		}),
-		Git:       func() api.GitInfo { return r.info(ctx) },
-		Saving:    tracker.Saving,
-		StateFile: stateFile,
+		Checkpoints: cps,
+		Git:         func() api.GitInfo { return r.info(ctx) },
+		Saving:      tracker.Saving,
+		StateFile:   stateFile,
 		Close: func() error {
 			end()
 			running.Wait()

@@ -234,7 +234,7 @@ func TestWiredVerbsHaveTheGrantsOfTheContract(t *testing.T) {
 			"abort-restore", "branch-checkpoint", "continue-restore", "conversation-abandon", "drop-checkpoints", "redo", "restore-checkpoint", "revert-checkpoint",
 			"save-checkpoint", "undo", "untrash-checkpoints",
 		},
-		verbs.GrantAdmin: {"distrust-filters", "mend-checkpoints", "prune-checkpoints", "purge-checkpoints", "stop-daemon", "trust-filters"},
+		verbs.GrantAdmin: {"conversation-purge", "distrust-filters", "mend-checkpoints", "prune-checkpoints", "purge-checkpoints", "stop-daemon", "trust-filters"},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("grants\n got %v\nwant %v", got, want)

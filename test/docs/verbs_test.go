@@ -101,6 +101,7 @@ func results() map[string]any {
 		"conversation-export":   api.ConversationShowResult{},
 		"conversation-stats":    api.ConversationStatsResult{},
 		"conversation-abandon":  api.ConversationAbandonResult{},
+		"conversation-purge":    api.ConversationPurgeResult{},
 
 		"list-windows": api.ListWindowsResult{},
 		"status":       api.StatusResult{},

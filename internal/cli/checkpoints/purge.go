@@ -25,6 +25,7 @@ func newPurge(d command.Deps) *cobra.Command {
 repository: of all panes, in the trash, out of what is kept beside them and of the
 bases of turns. For a secret that got into them, say. Numbers, labels and times
 stay; restoring one leaves the path alone from then on. There is no way back.
+Copies of agents' transcripts that may hold something of it are removed whole.
 
 The output tells where its bytes can still be reached: branches, reflogs, the
 index. Objects that nothing reaches stay until git's next gc; --now removes them.

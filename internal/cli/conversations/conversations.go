@@ -25,7 +25,7 @@ func New(d command.Deps) *cobra.Command {
 the exploration. These commands tell where that happened and what it saved.`,
 	}
 	command.AsGroup(cmd)
-	cmd.AddCommand(newList(d), newShow(d), newStats(d), newExport(d), newAbandon(d))
+	cmd.AddCommand(newList(d), newShow(d), newStats(d), newExport(d), newAbandon(d), newPurge(d))
 	return cmd
 }
 

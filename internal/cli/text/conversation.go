@@ -198,6 +198,23 @@ func figures(t api.ConversationTokens) []string {
 	return []string{strconv.Itoa(t.Requests), strconv.FormatInt(t.TokensAfter, 10), fmt.Sprintf("~%d", t.TokensBefore), saved}
 }
 
+// ConversationPurged writes the result of conversation-purge.
+func (f Format) ConversationPurged(w io.Writer, r api.ConversationPurgeResult) error {
+	what := "nothing was kept"
+	switch {
+	case r.Own:
+		what = "the session is removed"
+	case r.Record && r.Transcript:
+		what = "what was known of it and the copy of its transcript are removed"
+	case r.Record:
+		what = "what was known of it is removed"
+	case r.Transcript:
+		what = "the copy of its transcript is removed"
+	}
+	_, err := fmt.Fprintf(w, "Conversation %s of %s: %s.\n", screen.Line(r.Session), dash(screen.Line(r.Agent)), what)
+	return err
+}
+
 // ConversationAbandoned writes the result of conversation-abandon.
 func (f Format) ConversationAbandoned(w io.Writer, r api.ConversationAbandonResult) error {
 	_, err := fmt.Fprintf(w, "Closed the checkpoint of %s, session %s, without a report: %s\n",

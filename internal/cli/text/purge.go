@@ -24,6 +24,10 @@ func (f Format) Purged(w io.Writer, r api.PurgeCheckpointsResult) error {
 	f.purgedList(&l, "rewritten", r.Rewritten)
 	f.purgedList(&l, "dropped, for they are damaged and hold it", r.Dropped)
 	f.purgedList(&l, "damaged, so that nobody can tell whether they hold it", r.Unknown)
+	would := map[bool]string{true: "would be removed", false: "removed"}[r.DryRun]
+	for _, c := range r.Transcripts {
+		l.addf("%s: the copy of the transcript of %s, session %s", would, screen.Line(c.Agent), screen.Line(c.Session))
+	}
 	for _, s := range r.Still {
 		l.addf("%d of %s can still be reached from %s.", s.Files, count(r.Files, "content"), s.Where)
 	}

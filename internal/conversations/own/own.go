@@ -198,6 +198,19 @@ func inUse(err error, hint string) error {
 	return damaged(err)
 }
 
+// Purge removes a session with all its branches and side files. One that is open is
+// refused, with the process that has it.
+func (s *Shelf) Purge(id string) error {
+	err := s.Library.Remove(id)
+	if errors.Is(err, session.ErrNotFound) {
+		return gone(id)
+	}
+	s.mu.Lock()
+	delete(s.seen, id)
+	s.mu.Unlock()
+	return inUse(err, "leave the agent first")
+}
+
 // Abandon closes the open checkpoint of a session without a report.
 func (s *Shelf) Abandon(id string) (r api.ConversationAbandonResult, err error) {
 	open, err := s.Library.Open(id)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,5 +293,48 @@ func TestWhatWasRemovedDoesNotComeBack(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(p.Dir, "[^.]*")); len(names) != 0 {
 		t.Errorf("left: %v", names)
+	}
+}
+
+func TestWhichCopiesMentionAPath(t *testing.T) {
+	p := newPlace(t)
+	there := transcripts.Link{Worktree: "/src/other", CommonDir: "/src/other/.git"}
+	p.add("reads", strings.Repeat("x", 256<<10-6)+`{"command":"cd keys && cat secret.env"}`+"\n")
+	p.add("silent", "{\"text\":\"nothing\"}\n")
+	p.add("whole", "{\"path\":\"/src/other/keys/secret.env\"}\n")
+	for _, c := range []struct {
+		link transcripts.Link
+		path string
+		want string
+	}{
+		{here, "keys/secret.env", "reads whole"},
+		{here, "other.env", ""},
+		{here, "keys/sécret", "reads silent whole"}, // may be written in several ways
+		{here, `a"b`, "reads silent whole"},
+		{here, "bad\xff", "reads silent whole"},
+		{there, "keys/secret.env", "whole"},
+		{there, "secret.env", ""},
+		{there, "keys/sécret", ""},
+	} {
+		found, err := p.Mentioning(c.link, c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, f := range found {
+			names = append(names, f.Session)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.path, c.link.Worktree, got, c.want)
+		}
+	}
+	c, _, err := p.Find("claude", "silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(strings.TrimSuffix(c.File, "l"), "damaged")
+	if _, err := p.Mentioning(here, "keys/secret.env"); err == nil {
+		t.Error("a copy that cannot be looked at is passed over")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/back"
+	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/wire"
 )
@@ -34,6 +35,14 @@ type Panes interface {
 	Tell(ctx context.Context, worktree, text string) error
 }
 
+// Copies are those of agents' transcripts: they may hold what is purged.
+type Copies interface {
+	// Mentioning finds those that may hold something of a path.
+	Mentioning(link transcripts.Link, path string) ([]transcripts.Copy, error)
+	// Remove removes copies for good.
+	Remove(ctx context.Context, copies ...transcripts.Copy) error
+}
+
 // Deps are what the verbs about checkpoints work with.
 type Deps struct {
 	Panes   Panes
@@ -42,7 +51,8 @@ type Deps struct {
 	Publish func(api.Event)                                                  // may be nil
 	// Back finds the way back to the conversation of a checkpoint; nil: there is
 	// none for any.
-	Back func(back.Place) (back.Way, error)
+	Back   func(back.Place) (back.Way, error)
+	Copies Copies // nil: there are none
 }
 
 // checkpoints answers the verbs about checkpoints.

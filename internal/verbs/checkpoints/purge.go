@@ -2,11 +2,13 @@ package checkpoints
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
+	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/shell"
 	"github.com/turnback/turnback/internal/wire"
 )
@@ -18,6 +20,10 @@ func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (
 		return api.PurgeCheckpointsResult{}, err
 	}
 	store, err := c.storeFor(ctx, p.Place)
+	if err != nil {
+		return api.PurgeCheckpointsResult{}, err
+	}
+	copies, err := c.mentioning(store, path)
 	if err != nil {
 		return api.PurgeCheckpointsResult{}, err
 	}
@@ -37,16 +43,37 @@ func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (
 		}
 		return api.PurgeCheckpointsResult{}, line.refusal(err)
 	}
+	if !p.DryRun && len(copies) > 0 {
+		if err := c.Copies.Remove(ctx, copies...); err != nil {
+			return api.PurgeCheckpointsResult{}, fmt.Errorf("the checkpoints are without %s; remove copies of transcripts: %w", path, err)
+		}
+	}
 	out := api.PurgeCheckpointsResult{
 		Worktree: store.Worktree(), DryRun: p.DryRun, Rewritten: purged(res.Rewritten), Dropped: purged(res.Dropped), Unknown: purged(res.Unknown),
 		Files: res.Files, Still: []api.StillReachable{}, OnDisk: res.OnDisk, Removed: res.Removed, HeldBy: append([]string{}, res.HeldBy...),
-		Left: res.Left, Untrusted: true,
+		Left: res.Left, Transcripts: []api.PurgedTranscript{}, Untrusted: true,
 	}
 	out.Path, out.PathBase64 = wire.Path(path)
 	for _, where := range slices.Sorted(maps.Keys(res.Still)) {
 		out.Still = append(out.Still, api.StillReachable{Where: where, Files: res.Still[where]})
 	}
+	for _, copied := range copies {
+		out.Transcripts = append(out.Transcripts, api.PurgedTranscript{Agent: copied.Agent, Session: copied.Session})
+	}
 	return out, nil
+}
+
+// mentioning are the copies of transcripts that a purge of path is about too. Where
+// that cannot be told, nothing is purged.
+func (c *checkpoints) mentioning(store *checkpoint.Store, path string) ([]transcripts.Copy, error) {
+	if c.Copies == nil {
+		return nil, nil
+	}
+	copies, err := c.Copies.Mentioning(transcripts.Link{Worktree: store.Worktree(), CommonDir: store.CommonDir()}, path)
+	if err != nil {
+		return nil, fmt.Errorf("look for copies of transcripts that hold something of it: %w", err)
+	}
+	return copies, nil
 }
 
 // onePath is the path that was named in one of two ways.

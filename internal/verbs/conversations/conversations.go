@@ -5,6 +5,7 @@ package conversations
 
 import (
 	"context"
+	"slices"
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations"
@@ -90,7 +91,11 @@ func shown(b *conversations.Book) []verbs.Verb {
 			return b.Abandon(p)
 		}, verbs.Verb{
 			Name: "conversation-abandon", Grant: verbs.GrantWrite, Summary: "close the open checkpoint of a conversation without a report",
-			Errors: append(missing, string(api.CodeNoCheckpoint), string(api.CodeNotReady)), Example: `{"session":"5f2c"}`,
+			Errors: append(slices.Clone(missing), string(api.CodeNoCheckpoint), string(api.CodeNotReady)), Example: `{"session":"5f2c"}`,
+		}),
+		verb(b.Purge, verbs.Verb{
+			Name: "conversation-purge", Grant: verbs.GrantAdmin, Summary: "remove what is kept of a conversation",
+			Errors: []string{string(api.CodeSessionNotFound), string(api.CodeInvalidParams), string(api.CodeNotReady)}, Example: `{"session":"5f2c"}`,
 		}),
 	}
 }
