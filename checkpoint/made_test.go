@@ -201,3 +201,17 @@ func TestUndoAndBackOfEmptyFoldersThatGitIgnores(t *testing.T) {
 		}
 	}
 }
+
+// An ignored file stands where the target has an empty folder: it stays, and stays
+// on the way back, when it is ignored no longer.
+func TestRestoreAndBackWhereAFileIsInTheWayOfAnEmptyFolder(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1", ".gitignore": "*.o\n"})
+	r.take("one", func() { r.Write("a", "2"); r.Mkdir("b") })
+	r.Remove("b")
+	r.Write("b", "mine\n")
+	r.Write(".gitignore", "b\n")
+	then := r.Tree()
+	forth := r.restore(1)
+	r.restore(forth.Safety.N)
+	r.sameTree(then)
+}

@@ -93,7 +93,12 @@ func (s *Planner) removeMade(ctx context.Context, p *Plan, to Target, paths []st
 			continue
 		}
 		if m.Mode == git.ModeTree {
-			p.made[m.Path] = true
+			// A file that was in its way is none of what the restore made.
+			st, _, err := restore.Stands(s.Repo.Worktree, m.Path)
+			if err != nil {
+				return err
+			}
+			p.made[m.Path] = st != nil && st.IsDir()
 			continue
 		}
 		holds, err := p.Run.Holds(ctx, m.Path, restore.File{Mode: m.Mode, ID: m.ID, Raw: m.Raw, CRLF: m.CRLF})
