@@ -204,6 +204,10 @@ func (r *Repo) SkipInIndex(ctx context.Context, path string, paths []string) err
 
 // WriteIndexTree writes the index at path as a tree and returns its id.
 func (r *Repo) WriteIndexTree(ctx context.Context, path string) (string, error) {
+	// git asks for every object that the index names.
+	if err := r.pen.Settle(); err != nil {
+		return "", err
+	}
 	id, err := r.line(ctx, call{dir: r.Worktree, index: path, writes: true, args: []string{"write-tree"}})
 	if err != nil {
 		return "", fmt.Errorf("write tree: %w", err)
