@@ -22,6 +22,7 @@ import (
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/restore"
 	"github.com/turnback/turnback/internal/snapshot"
+	"github.com/turnback/turnback/internal/snapshot/fresh"
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
@@ -421,4 +422,23 @@ func TestAttributesThatChangeCountForFilesSeenBefore(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestBytesThatGitMakesOthersOfAreKeptByTheOracle has bytes to be kept beside that
+// no object of the repository has yet.
+func TestBytesThatGitMakesOthersOfAreKeptByTheOracle(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n"}))
+	b.Write(".gitattributes", "b working-tree-encoding=IBM037\n")
+	b.Write("d/b", "baba")
+	res, err := fresh.New(b.repo, b.dir, b.trusted).Make(t.Context(), b.request(t.Context(), t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.repo.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.content(t, res.Bytes, snapshot.BytesRaw+"/d/b"); got != "baba" {
+		t.Errorf("%q is kept", got)
+	}
+	b.compare(t.Context(), t)
 }

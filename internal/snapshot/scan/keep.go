@@ -72,6 +72,16 @@ func (p *pass) noteFolder(n *node, path string, mode uint32) {
 	}
 }
 
+// noteBare remembers n where its files have left the tree since it was looked at.
+func (p *pass) noteBare(n *node) {
+	if n.parent == nil || n.holdsFiles() {
+		return
+	}
+	p.mu.Lock()
+	p.kept.bare = append(p.kept.bare, n)
+	p.mu.Unlock()
+}
+
 // holdsFiles tells whether n itself has something that is in the tree and stays
 // there, whatever git says of what it is yet to be asked about.
 func (n *node) holdsFiles() bool {
@@ -161,7 +171,7 @@ func (p *pass) folders() []string {
 		}
 	}
 	slices.Sort(out)
-	return snapshot.Deepest(out)
+	return snapshot.Deepest(slices.Compact(out)) // one may have been noted twice
 }
 
 // stagedBlobs gives the ids of staged files that the tree does not hold where

@@ -143,6 +143,7 @@ func (p *pass) unusable(w work) string {
 func (p *pass) leaveFile(w work, reason string) {
 	p.leave(w.path, reason)
 	w.at.keepIndexEntry(w.at.find(w.name))
+	p.noteBare(w.at)
 }
 
 // takeKnown takes over from the user's index what git knows to be unchanged.
