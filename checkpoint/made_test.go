@@ -9,7 +9,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/turnback/turnback/checkpoint"
+	"github.com/turnback/turnback/internal/testutil/gittest"
 )
+
+// backAndForth restores the safety checkpoint of a restore, and then that one's: the
+// files have to be those before the restore, and those after it.
+func (r *room) backAndForth(safety int, before, after map[string]gittest.Entry) {
+	r.t.Helper()
+	back := r.restore(safety)
+	if diff := cmp.Diff(before, r.Tree()); diff != "" {
+		r.t.Errorf("there and back (- before, + now):\n%s", diff)
+	}
+	r.restore(back.Safety.N)
+	if diff := cmp.Diff(after, r.Tree()); diff != "" {
+		r.t.Errorf("and forth again (- after, + now):\n%s", diff)
+	}
+}
 
 // What a restore made goes again when its safety checkpoint is restored, also where
 // git ignores it by then, and comes back with the next step.
@@ -45,14 +60,7 @@ func TestRestoreAndBackWhereIgnoreRulesChange(t *testing.T) {
 			then := r.Tree()
 			forth := r.restore(1)
 			after := r.Tree()
-			back := r.restore(forth.Safety.N)
-			if diff := cmp.Diff(then, r.Tree()); diff != "" {
-				t.Errorf("there and back (- before, + now):\n%s", diff)
-			}
-			r.restore(back.Safety.N)
-			if diff := cmp.Diff(after, r.Tree()); diff != "" {
-				t.Errorf("and forth again (- after, + now):\n%s", diff)
-			}
+			r.backAndForth(forth.Safety.N, then, after)
 		})
 	}
 }
@@ -87,14 +95,7 @@ func TestRestoreAndBackOfFilesThatGitDoesWithout(t *testing.T) {
 			if _, ok := after["late"]; ok {
 				t.Fatal("nothing was taken away")
 			}
-			back := r.restore(forth.Safety.N)
-			if diff := cmp.Diff(then, r.Tree()); diff != "" {
-				t.Errorf("there and back (- before, + now):\n%s", diff)
-			}
-			r.restore(back.Safety.N)
-			if diff := cmp.Diff(after, r.Tree()); diff != "" {
-				t.Errorf("and forth again (- after, + now):\n%s", diff)
-			}
+			r.backAndForth(forth.Safety.N, then, after)
 		})
 	}
 }
@@ -125,14 +126,7 @@ func TestRestoreAndBackOfEmptyFoldersThatGitIgnores(t *testing.T) {
 			if _, ok := after[how.file]; !ok {
 				t.Fatal("nothing was written into the folder")
 			}
-			back := r.restore(forth.Safety.N)
-			if diff := cmp.Diff(then, r.Tree()); diff != "" {
-				t.Errorf("there and back (- before, + now):\n%s", diff)
-			}
-			r.restore(back.Safety.N)
-			if diff := cmp.Diff(after, r.Tree()); diff != "" {
-				t.Errorf("and forth again (- after, + now):\n%s", diff)
-			}
+			r.backAndForth(forth.Safety.N, then, after)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"slices"
 
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/internal/git"
@@ -15,7 +14,7 @@ func (p *Plan) Made() []beside.Made {
 	var list []beside.Made
 	for _, op := range p.Ops {
 		if op.Old.Absent() && !op.New.Absent() && !op.New.Filtered {
-			list = append(list, beside.Made{Path: op.Path, Mode: op.New.Mode, ID: op.New.ID, Raw: op.New.Raw, CRLF: op.New.CRLF})
+			list = append(list, madeOf(op.Path, op.New))
 		}
 	}
 	for _, dir := range p.Folders {
@@ -28,13 +27,21 @@ func (p *Plan) Made() []beside.Made {
 
 // Taken lists what p takes away and its safety checkpoint's tree has.
 func (p *Plan) Taken() []beside.Made {
+	ignored := make(map[string]bool, len(p.Overwritten))
+	for _, path := range p.Overwritten {
+		ignored[path] = true
+	}
 	var list []beside.Made
 	for _, op := range p.Ops {
-		if op.New.Absent() && !op.Old.Absent() && !slices.Contains(p.Overwritten, op.Path) {
-			list = append(list, beside.Made{Path: op.Path, Mode: op.Old.Mode, ID: op.Old.ID, Raw: op.Old.Raw, CRLF: op.Old.CRLF})
+		if op.New.Absent() && !op.Old.Absent() && !ignored[op.Path] {
+			list = append(list, madeOf(op.Path, op.Old))
 		}
 	}
 	return list
+}
+
+func madeOf(path string, f restore.File) beside.Made {
+	return beside.Made{Path: path, Mode: f.Mode, ID: f.ID, Raw: f.Raw, CRLF: f.CRLF}
 }
 
 // addTaken adds to changes the files that the restore took away whose safety
