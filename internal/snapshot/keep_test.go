@@ -201,19 +201,3 @@ func TestB59RulesOutsideTheTreeAreTold(t *testing.T) {
 		t.Errorf("other rules (-want +got):\n%s", diff)
 	}
 }
-
-// TestAFolderWhoseFilesLeaveTheTreeIsTold has files that were in the tree of the
-// look before go from it without a change in their folder.
-func TestAFolderWhoseFilesLeaveTheTreeIsTold(t *testing.T) {
-	b, canary := filtered(t)
-	b.ownProgram(canary)
-	b.WriteAll(map[string]string{"new/in/one": "1\n", "new/in/two": "2\n", "new/.keep": "k\n"})
-	b.settled()
-	b.compare(t.Context(), t)
-	b.Write(".gitattributes", "new/in/* filter=sec\n")
-	res := b.compare(t.Context(), t)
-	wantOut(t, res, "new/in/one: filter", "new/in/two: filter")
-	if diff := cmp.Diff([]string{"new/in"}, res.Folders); diff != "" {
-		t.Errorf("folders without files (- want, + told):\n%s", diff)
-	}
-}
