@@ -8,7 +8,6 @@ import (
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/conversation/session"
-	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/agents/history"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations"
@@ -55,7 +54,7 @@ func wayBack(environ []string, now func() time.Time, shelf transcripts.Shelf) fu
 		if err != nil {
 			return nil, err
 		}
-		return back.Prepare(session.Library{Dir: dir, Now: now}, kept, p)
+		return back.Ways{Sessions: session.Library{Dir: dir, Now: now}, Copiers: copiers(), Kept: kept}.Prepare(p)
 	}
 }
 
@@ -70,10 +69,11 @@ func ownSessions(s Services) *own.Shelf {
 }
 
 func transcriptHistory(agent, path string) (history.History, bool) {
-	if agent != claude.Name {
+	t, ok := talkers()[agent]
+	if !ok {
 		return history.History{}, false
 	}
-	h, err := claude.New().History(path)
+	h, err := t.History(path)
 	return h, err == nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/checkpoint"
-	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/verbs"
@@ -43,10 +42,11 @@ func newShelf(stateDir string, environ []string, settings func() config.Config, 
 			}
 		},
 		Open: func(agent, session, place string) (*os.File, string, error) {
-			if agent != claude.Name {
+			t, ok := talkers()[agent]
+			if !ok {
 				return nil, "", transcripts.ErrNotKept
 			}
-			return claude.New().OpenTranscript(getenv, session, place)
+			return t.OpenTranscript(getenv, session, place)
 		},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
 	"github.com/turnback/turnback/internal/registry"
@@ -126,10 +125,8 @@ type interrupts struct{}
 // EndsInInterrupt reports whether the newest thing in the transcript is that the
 // person interrupted the agent. Of an agent without an adapter it is not known.
 func (interrupts) EndsInInterrupt(agent, path string) bool {
-	if agent != "claude" {
-		return false
-	}
-	return claude.New().EndsInInterrupt(path)
+	t, ok := talkers()[agent]
+	return ok && t.EndsInInterrupt(path)
 }
 
 // FromEnviron gives the Options of the daemon that `turnback daemon run` is, from

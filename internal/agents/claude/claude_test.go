@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	session    = "28017c1e-93f7-4c3c-a1c2-0d3c2f6b8a11"
-	promptID   = "e808bb0e-6a0c-4a54-9a63-6ce0a1f3f001"
-	transcript = "/home/dev/.claude/projects/-home-dev-api/28017c1e-93f7-4c3c-a1c2-0d3c2f6b8a11.jsonl"
-	tree       = "/home/dev/api"
+	session      = "28017c1e-93f7-4c3c-a1c2-0d3c2f6b8a11"
+	promptID     = "e808bb0e-6a0c-4a54-9a63-6ce0a1f3f001"
+	transcriptOf = "/home/dev/.claude/projects/-home-dev-api/28017c1e-93f7-4c3c-a1c2-0d3c2f6b8a11.jsonl"
+	tree         = "/home/dev/api"
 )
 
 func noEnv(string) string { return "" }
@@ -49,7 +49,7 @@ func event(t testing.TB, object []byte) string {
 func report(kind api.ReportKind, change func(*api.AgentReport)) api.AgentReport {
 	r := api.AgentReport{
 		Place: api.Place{Dir: tree}, Agent: "claude", Kind: kind,
-		SessionID: session, PromptID: promptID, Transcript: transcript,
+		SessionID: session, PromptID: promptID, Transcript: transcriptOf,
 	}
 	if change != nil {
 		change(&r)

@@ -13,13 +13,7 @@ import (
 
 	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/internal/agents/history"
-)
-
-const (
-	// maxTranscript bounds the transcript that a history is read from, in bytes.
-	maxTranscript = 512 << 20
-	// maxEntry bounds a line of it that is looked at.
-	maxEntry = 64 << 20
+	"github.com/turnback/turnback/internal/agents/transcript"
 )
 
 // History reads the conversation of the transcript at path: the branch that its
@@ -30,7 +24,7 @@ func (Adapter) History(path string) (history.History, error) {
 	if err != nil {
 		return history.History{}, fmt.Errorf("look at the transcript: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxTranscript {
+	if !info.Mode().IsRegular() || info.Size() > transcript.MaxSize {
 		return history.History{}, errors.New("the transcript is no file that can be read")
 	}
 	f, err := os.Open(path)
@@ -92,30 +86,13 @@ func (t *talk) read(r io.Reader) error {
 	t.at, t.blocks, t.results, t.success = map[string]int{}, map[string][]int{}, map[string]bool{}, map[string]bool{}
 	lines := bufio.NewReaderSize(r, 1<<20)
 	for {
-		line, err := readLine(lines)
+		line, err := transcript.ReadLine(lines)
 		t.add(line)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
-		}
-	}
-}
-
-// readLine is the next line; one that is too long comes as none.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(line) <= maxEntry {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if len(line) > maxEntry {
-				line = nil
-			}
-			return line, err
 		}
 	}
 }

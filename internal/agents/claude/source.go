@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/turnback/turnback/internal/agents/transcript"
 )
 
 // OpenTranscript opens the transcript of a session, as a Place in JSON tells where
@@ -22,60 +23,8 @@ func (Adapter) OpenTranscript(env func(string) string, session, place string) (f
 	if err != nil {
 		return nil, "", err
 	}
-	folder := filepath.Join(filepath.Dir(settings), "projects")
-	rel, ok := below(folder, at.Path)
-	if !ok {
-		return nil, "", errors.New("the transcript is not in the agent's own folder")
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, "", fmt.Errorf("open the agent's folder: %w", err)
-	}
-	defer root.Close()
-	project, err := root.Lstat(filepath.Dir(rel))
-	if err == nil && !project.IsDir() {
-		err = errors.New("it is not in a folder")
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("look at the transcript: %w", err)
-	}
-	f, err = openPlain(root, rel)
+	f, err = transcript.Open(filepath.Join(filepath.Dir(settings), "projects"), at.Path, 1)
 	return f, at.Path, err
-}
-
-// openPlain opens a plain file of this user's.
-func openPlain(root *os.Root, name string) (*os.File, error) {
-	was, err := root.Lstat(name)
-	if err != nil {
-		return nil, fmt.Errorf("look at the transcript: %w", err)
-	}
-	if !was.Mode().IsRegular() || !ours(was) {
-		return nil, errors.New("the transcript is no plain file of yours")
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|notWaiting, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the transcript: %w", err)
-	}
-	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
-		return nil, errors.Join(errors.New("the transcript was replaced while it was opened"), err, f.Close())
-	}
-	return f, nil
-}
-
-// below is the path of a transcript as seen from the folder of transcripts, which
-// may be named through symbolic links: a folder for the project, and in it the file.
-func below(folder, path string) (string, bool) {
-	folders := []string{folder}
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folders = append(folders, real)
-	}
-	for _, f := range folders {
-		rel, err := filepath.Rel(f, path)
-		if err == nil && filepath.IsLocal(rel) && strings.Count(rel, string(filepath.Separator)) == 1 {
-			return rel, true
-		}
-	}
-	return "", false
 }
 
 // placeOf reads a place. It comes from a checkpoint, which may be anybody's: what

@@ -50,7 +50,17 @@ func (h History) Call(id string) (Call, bool) {
 // State is what the history tells of its checkpoints. A compaction takes the
 // open one with it: another agent's history is not ours to carry it across.
 func (h History) State() conversation.State {
-	var s conversation.State
+	s, _ := h.run()
+	return s
+}
+
+// Spans counts the spans that a rewind has closed.
+func (h History) Spans() int {
+	_, closed := h.run()
+	return closed
+}
+
+func (h History) run() (s conversation.State, closed int) {
 	for _, step := range h.Steps {
 		if step.Compacted {
 			s.Compacted(false)
@@ -69,9 +79,10 @@ func (h History) State() conversation.State {
 		}
 		if due := s.BatchEnded(conversation.Boundary{}); due != nil {
 			s.Rewound(*due)
+			closed++
 		}
 	}
-	return s
+	return s, closed
 }
 
 // Result says whether the texts of a tool's result are a success of tool. An

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/turnback/turnback/conversation/session"
-	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/transcript"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/shell"
@@ -36,40 +38,62 @@ type Way interface {
 // agent's own was; false: there is none.
 type KeptFunc func(agent, session string) (file, path string, ok bool)
 
+// Copier is the adapter of an agent of whose transcripts cut copies can be made.
+type Copier interface {
+	// Copy makes a copy of a session up to a place, as the adapter told it.
+	Copy(session, at string) (transcript.Copy, error)
+	// CopyKept makes it from the copy of the transcript that is kept in file,
+	// while the agent's own was at path.
+	CopyKept(session, at, file, path string) (transcript.Copy, error)
+	// Resume is the command that goes on with a session.
+	Resume(session string) string
+}
+
+// Ways are what ways back are found with.
+type Ways struct {
+	Sessions session.Library   // those of our own agent
+	Copiers  map[string]Copier // by the name of the agent
+	Kept     KeptFunc          // nil: no copies of transcripts are kept
+}
+
 // Prepare finds the way back to a place. Until it is taken nothing of the agent's
-// has changed. Sessions are those of our own agent; kept may be nil.
-func Prepare(sessions session.Library, kept KeptFunc, p Place) (Way, error) {
+// has changed.
+func (w Ways) Prepare(p Place) (Way, error) {
 	if p.Agent == "" || p.Session == "" {
 		return nil, missing("checkpoint %d tells of no agent's conversation", p.N).
 			WithHint(api.Hint{Detail: "checkpoints of a turn do, when an agent's hooks report it"})
 	}
-	switch p.Agent {
-	case own.Agent, claude.Name:
-	default:
+	copier, can := w.Copiers[p.Agent]
+	if !can && p.Agent != own.Agent {
 		return nil, api.Errorf(api.CodeUnsupported, "the conversation of checkpoint %d is %s's, which cannot be put back", p.N, p.Agent).
-			WithHint(api.Hint{Accepted: []string{own.Agent, claude.Name}, Detail: "without --conversation the files alone are put back"})
+			WithHint(api.Hint{Accepted: w.accepted(), Detail: "without --conversation the files alone are put back"})
 	}
 	if p.At == "" {
 		return nil, missing("checkpoint %d does not tell where its conversation was", p.N).
 			WithHint(api.Hint{Detail: "checkpoints of whole turns do"})
 	}
 	if p.Agent == own.Agent {
-		return prepareOwn(sessions, p)
+		return prepareOwn(w.Sessions, p)
 	}
-	c, err := claude.New().Copy(p.Session, p.At)
+	c, err := copier.Copy(p.Session, p.At)
 	if err == nil {
-		return copied{Copy: c, Place: p}, nil
+		return copied{copy: c, copier: copier, Place: p}, nil
 	}
-	if kept != nil {
-		if file, path, ok := kept(p.Agent, p.Session); ok {
-			c, kerr := claude.New().CopyKept(p.Session, p.At, file, path)
+	if w.Kept != nil {
+		if file, path, ok := w.Kept(p.Agent, p.Session); ok {
+			c, kerr := copier.CopyKept(p.Session, p.At, file, path)
 			if kerr == nil {
-				return copied{Copy: c, Place: p, kept: true}, nil
+				return copied{copy: c, copier: copier, Place: p, kept: true}, nil
 			}
 			err = fmt.Errorf("%w; nor from turnback's copy of it: %w", err, kerr)
 		}
 	}
 	return nil, missing("the conversation of checkpoint %d cannot be had: %v", p.N, err)
+}
+
+// accepted are the agents whose conversations can be put back.
+func (w Ways) accepted() []string {
+	return append([]string{own.Agent}, slices.Sorted(maps.Keys(w.Copiers))...)
 }
 
 func missing(format string, args ...any) *api.Error {
@@ -117,21 +141,25 @@ func (p Place) told() api.ConversationBack {
 	}
 }
 
-// copied is a copy of a session of Claude Code.
+// copied is a copy of another agent's session.
 type copied struct {
-	claude.Copy
+	copy   transcript.Copy
+	copier Copier
 	Place
 	kept bool // it is of the copy that is kept of the transcript
 }
 
 func (c copied) Take() (api.ConversationBack, error) {
-	if err := c.Keep(); err != nil {
+	if err := c.copy.Keep(); err != nil {
 		return api.ConversationBack{}, err
 	}
+	resume := c.copier.Resume(c.copy.Session())
+	if c.copy.Spans() > 0 { // without a proxy they are back in full
+		resume = "turnback run --conversation -- " + resume
+	}
 	return api.ConversationBack{
-		Agent: c.Agent, Session: c.Copy.Session, From: c.Place.Session, Copy: true, Kept: c.kept,
-		Resume: "claude --resume " + c.Copy.Session,
+		Agent: c.Agent, Session: c.copy.Session(), From: c.Session, Copy: true, Kept: c.kept, Resume: resume,
 	}, nil
 }
 
-func (c copied) Close() error { return c.Drop() }
+func (c copied) Close() error { return c.copy.Drop() }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/turnback/turnback/conversation/session"
+	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/back"
 )
@@ -39,6 +40,10 @@ func library(t *testing.T) (l session.Library, id string, ends []string) {
 	return l, s.ID(), ends
 }
 
+func ways(l session.Library) back.Ways {
+	return back.Ways{Sessions: l, Copiers: map[string]back.Copier{claude.Name: claude.New()}}
+}
+
 func texts(t *testing.T, l session.Library, id string) string {
 	t.Helper()
 	s, err := l.Read(id)
@@ -58,7 +63,7 @@ func TestB146OwnSessionMovesAndLosesNothing(t *testing.T) {
 	l, id, ends := library(t)
 	for turn, want := range map[int]string{1: "turn 1, done 1", 3: "turn 1, done 1, turn 2, done 2, turn 3, done 3", 2: "turn 1, done 1, turn 2, done 2"} {
 		before := leaf(t, l, id)
-		way, err := back.Prepare(l, nil, back.Place{N: turn, Agent: "turnback", Session: id, At: ends[turn-1]})
+		way, err := ways(l).Prepare(back.Place{N: turn, Agent: "turnback", Session: id, At: ends[turn-1]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +99,7 @@ func TestUntilItIsTakenNothingHasChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	way, err := back.Prepare(l, nil, back.Place{N: 1, Agent: "turnback", Session: id, At: ends[0]})
+	way, err := ways(l).Prepare(back.Place{N: 1, Agent: "turnback", Session: id, At: ends[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +150,7 @@ func TestRefusals(t *testing.T) {
 		"a relative path":     {back.Place{N: 7, Agent: "claude", Session: "5f2c", At: place("5f2c.jsonl", "a1")}, api.CodeContentMissing, "is not the transcript"},
 		"no place that reads": {back.Place{N: 7, Agent: "claude", Session: "5f2c", At: "{"}, api.CodeContentMissing, "cannot be read"},
 	} {
-		way, err := back.Prepare(l, nil, c.place)
+		way, err := ways(l).Prepare(c.place)
 		if way != nil || err == nil {
 			t.Errorf("%s: a way was found", name)
 			continue
@@ -157,7 +162,7 @@ func TestRefusals(t *testing.T) {
 	if err := busy.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := back.Prepare(l, nil, back.Place{N: 7, Agent: "turnback", Session: id, At: "ffffffffffff"}); err == nil || !strings.Contains(err.Error(), "has no entry") {
+	if _, err := ways(l).Prepare(back.Place{N: 7, Agent: "turnback", Session: id, At: "ffffffffffff"}); err == nil || !strings.Contains(err.Error(), "has no entry") {
 		t.Errorf("an entry that is not there: %v", err)
 	}
 	again, err := l.Open(id)

@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"os"
+
+	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/history"
+	"github.com/turnback/turnback/internal/conversations/back"
+)
+
+// talker is the adapter of an agent whose conversations can be read.
+type talker interface {
+	back.Copier
+	// OpenTranscript opens a session's transcript by the place in it that a
+	// checkpoint tells.
+	OpenTranscript(getenv func(string) string, session, place string) (f *os.File, path string, err error)
+	// History reads a transcript.
+	History(path string) (history.History, error)
+	// EndsInInterrupt says whether the newest thing in a transcript is that the
+	// person interrupted the agent.
+	EndsInInterrupt(path string) bool
+}
+
+// talkers are those agents by name.
+func talkers() map[string]talker {
+	return map[string]talker{claude.Name: claude.New()}
+}
+
+func copiers() map[string]back.Copier {
+	all := map[string]back.Copier{}
+	for name, t := range talkers() {
+		all[name] = t
+	}
+	return all
+}
