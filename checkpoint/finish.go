@@ -16,6 +16,10 @@ type FinishRequest struct {
 	Abort    bool // back to the files as they were before; otherwise go on
 	Progress func(done, total int64)
 	Check    func(ctx context.Context) error // as in RestoreRequest
+	// Half puts back what belongs to the restore beside the files, by its tag, or with
+	// Abort takes it back; it may be done already. On an error of it the restore stays
+	// interrupted. nil: the files alone are finished.
+	Half func(tag string) error
 }
 
 // Finish goes on with a restore that was killed in this work tree, or takes back
@@ -96,6 +100,11 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 		return res, s.interrupted(&j, err)
 	}
 	run.Folders(j.Folders)
+	if r.Half != nil && j.Half != "" {
+		if err := r.Half(j.Half); err != nil {
+			return res, s.interrupted(&j, err)
+		}
+	}
 	for _, i := range todo {
 		res.count(j.Ops[i])
 	}

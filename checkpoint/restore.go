@@ -45,6 +45,8 @@ type RestoreRequest struct {
 	// saved; nil: there are none.
 	OpenTurns func(ctx context.Context) ([]OpenTurn, error)
 
+	Half *Half // what is put back with the files or not at all; nil: nothing. Not of RestoreStaged
+
 	Turn     int    // the pane's open or newest turn, for the safety checkpoint
 	State    string // and its state
 	Progress func(done, total int64)
@@ -279,7 +281,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
-		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0 || p.Again,
+		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0 || p.Again, Half: j.request.Half.Name(),
 	}
 	if len(p.Ops)+len(p.Folders) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {
@@ -288,6 +290,8 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 		if err := s.applyOrTakeBack(ctx, p.Run, journal, j.request); err != nil {
 			return err
 		}
+	} else if err := j.request.Half.Put(); err != nil {
+		return err
 	}
 	return s.settle(ctx, res, l, journal, p.Run)
 }
@@ -332,7 +336,9 @@ func (s *Store) applyOrTakeBack(ctx context.Context, looking *restore.Run, j res
 	done, err := run.Apply(ctx, j.Ops, nil)
 	if err == nil {
 		run.Folders(j.Folders)
-		return nil
+		if err = r.Half.Put(); err == nil {
+			return nil
+		}
 	}
 	if r.Step != nil && errors.Is(err, ErrStopped) {
 		return err
@@ -445,6 +451,7 @@ type InterruptedRestore struct {
 	Name   string // "a restore of checkpoint 2", "an undo"
 	N      int    // 0: a turn's base
 	Safety int    // the safety checkpoint
+	Half   string // tag of what belongs to it beside the files; empty: nothing
 }
 
 // Interrupted tells whether a restore was killed in this work tree; nil: none.
@@ -453,7 +460,7 @@ func (s *Store) Interrupted() (*InterruptedRestore, error) {
 	if err != nil || j == nil {
 		return nil, err
 	}
-	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Name: j.Name(), N: j.N, Safety: j.Safety}, nil
+	return &InterruptedRestore{Pane: Pane{ID: j.Pane, Window: j.Window, Session: j.Session}, Name: j.Name(), N: j.N, Safety: j.Safety, Half: j.Half}, nil
 }
 
 func (s *Store) notInterrupted() error {

@@ -6,6 +6,7 @@ import (
 	"github.com/turnback/turnback/checkpoint/company"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/label"
+	"github.com/turnback/turnback/internal/restore"
 )
 
 // Label makes the label of a checkpoint from what a person or an agent wrote: the
@@ -28,6 +29,9 @@ type (
 
 // OpenTurn is a turn that goes on, or is not saved yet; see package company.
 type OpenTurn = company.OpenTurn
+
+// Half is what a restore puts back beside the files; see package restore.
+type Half = restore.Half
 
 // The kinds of checkpoint.
 const (

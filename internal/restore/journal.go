@@ -28,6 +28,7 @@ type Journal struct {
 	Ops     []Op      `json:"ops"`
 	Folders []Folder  `json:"folder_ops,omitempty"` // those that the ops make, and those that no file tells of
 	Again   bool      `json:"again,omitempty"`      // the tree that the run leaves can only be known by another look
+	Half    string    `json:"half,omitempty"`       // tag of what belongs to the run beside the files
 	// After is what the caller has to note once the run is complete; opaque here.
 	After json.RawMessage `json:"after,omitempty"`
 }
@@ -88,6 +89,9 @@ func (j *Journal) check() error {
 	}
 	if j.RunID == "" || strings.Trim(j.RunID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("%.40q is no run", j.RunID)
+	}
+	if len(j.Half) > 64 || strings.Trim(j.Half, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return fmt.Errorf("%.40q is no tag", j.Half)
 	}
 	if j.N < 0 || j.Safety < 0 || j.Turn < 0 {
 		return errors.New("a number is negative")
