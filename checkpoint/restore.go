@@ -185,7 +185,7 @@ func (s *Store) lookAndPlan(ctx context.Context, l *looked, paths []string, choo
 		if err != nil {
 			return nil, err
 		}
-		p, err := s.planner.Make(ctx, plan.From{Run: l.run, Tree: l.made.Tree, Bytes: l.made.Bytes, Converts: l.made.Converts, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}, to, paths)
+		p, err := s.planner.Make(ctx, s.from(l), to, paths)
 		if err != nil {
 			return nil, err
 		}
@@ -199,6 +199,11 @@ func (s *Store) lookAndPlan(ctx context.Context, l *looked, paths []string, choo
 		}
 		include = append(include, p.Include...)
 	}
+}
+
+// from is the work tree in l as a plan begins with it.
+func (s *Store) from(l *looked) plan.From {
+	return plan.From{Run: l.run, Tree: l.made.Tree, Bytes: l.made.Bytes, Converts: l.made.Converts, LeftOut: l.made.LeftOut, Head: l.head, Disk: besideOf(l).Disk}
 }
 
 // readSwapped reads the files that p swaps out, unless that was done before: the

@@ -32,7 +32,7 @@ func (s *Store) Redo(ctx context.Context, r RestoreRequest) (RestoreResult, erro
 // step is one way along the turns of a pane.
 type step struct {
 	job
-	from   string       // the tree on the other side of the turn than that of the target
+	from   record.State // the other side of the turn than that of the target
 	expect record.State // what the work tree must be: nothing was edited since
 	since  string       // since what, for people
 	turn   Checkpoint
@@ -100,14 +100,21 @@ func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest)
 	if err := plan.CheckPlace(st.turn, s.repo.Worktree, l.head, r.Here); err != nil {
 		return st.to, err
 	}
-	edited := !l.state().Same(st.expect)
+	edits, err := s.editsSince(ctx, l, st.expect)
 	switch {
-	case edited && !r.KeepEdits && !r.DiscardEdits:
-		return st.to, s.editedSince(ctx, l, st, r)
-	case edited && r.DiscardEdits, !edited && (st.action == actionUndo || l.made.Tree == st.from):
+	case err != nil:
+		return st.to, err
+	case len(edits) > 0 && !r.KeepEdits && !r.DiscardEdits:
+		return st.to, s.editedSince(ctx, l, st, r, edits)
+	case len(edits) > 0 && r.DiscardEdits, len(edits) == 0 && st.action == actionUndo:
 		return st.to, nil
 	}
-	merged, err := merge.Merger{Repo: s.repo, Scratch: s.dir}.Merge(ctx, merge.Trees{Base: st.from, Ours: l.made.Tree, Theirs: st.to.Tree})
+	if len(edits) == 0 { // a turn that was taken back beside edits is not put forward over them
+		if edits, err = s.editsSince(ctx, l, st.from); err != nil || len(edits) == 0 {
+			return st.to, err
+		}
+	}
+	merged, err := merge.Merger{Repo: s.repo, Scratch: s.dir}.Merge(ctx, merge.Trees{Base: st.from.Tree, Ours: l.made.Tree, Theirs: st.to.Tree})
 	if err != nil {
 		return st.to, plan.AsDamaged(st.to, err)
 	}
@@ -121,19 +128,19 @@ func (s *Store) wayOf(ctx context.Context, l *looked, st step, r RestoreRequest)
 	return company.Part(st.to, merged), nil
 }
 
+// editsSince are the files that are not as they were in a state.
+func (s *Store) editsSince(ctx context.Context, l *looked, then record.State) ([]string, error) {
+	if l.state().Same(then) {
+		return nil, nil
+	}
+	return s.planner.Edited(ctx, s.from(l), plan.Target{Tree: then.Tree, Bytes: plan.BytesOf(then.Disk), Name: "what it left"})
+}
+
 // editedSince says which files were changed since the step before, and by whose
 // turns where that can be told.
-func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRequest) error {
-	expected := plan.Target{Tree: st.expect.Tree, Bytes: plan.BytesOf(st.expect.Disk), Name: "what it left"}
-	changes, err := s.planner.Changed(ctx, plan.From{Tree: l.made.Tree, Bytes: l.made.Bytes}, expected)
-	if err != nil {
-		return err
-	}
-	paths := make([]string, 0, len(changes))
-	for _, c := range changes {
-		paths = append(paths, c.Path)
-	}
+func (s *Store) editedSince(ctx context.Context, l *looked, st step, r RestoreRequest, paths []string) error {
 	names := fail.Quoted(paths)
+	var err error
 	if others := s.others(r, l); st.action == actionUndo {
 		if names, err = others.In(others.Since(st.turn, l.made.Tree), "").Tell(ctx, paths); err != nil {
 			return err
@@ -183,7 +190,7 @@ func (s *Store) undoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: c, from: c.Tree, expect: record.State{Tree: c.Tree, Disk: c.Disk}, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
+	st := step{turn: c, from: record.State{Tree: c.Tree}, expect: record.State{Tree: c.Tree, Disk: c.Disk}, since: fmt.Sprintf("turn %d ended", c.Turn), more: at+1 < len(turns)}
 	st.job = job{
 		action: actionUndo, label: record.UndoLabel(c.Turn),
 		to:     plan.Target{Tree: c.Base.Tree, Bytes: baseBytes, Name: fmt.Sprintf("the base of turn %d", c.Turn), Head: c.Base.Head, LeftOut: left, Disk: disk},
@@ -268,7 +275,7 @@ func (s *Store) redoStep(ctx context.Context, h *looked) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	st := step{turn: *c, from: c.Base.Tree, expect: record.ParseState(last.Left), since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != record.LeftClosed}
+	st := step{turn: *c, from: record.State{Tree: c.Base.Tree}, expect: record.ParseState(last.Left), since: fmt.Sprintf("turn %d was taken back", last.Turn), more: len(h.Pane.Undone) > 1 && h.Pane.Undone[len(h.Pane.Undone)-2].Left != record.LeftClosed}
 	st.job = job{
 		action: "redo", to: to, label: fmt.Sprintf("before redoing turn %d", last.Turn),
 		undone: slices.Clone(h.Pane.Undone[:len(h.Pane.Undone)-1]),

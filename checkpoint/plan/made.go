@@ -40,6 +40,36 @@ func (p *Plan) Taken() []beside.Made {
 	return list
 }
 
+// Edited lists the files that are not on disk as expected has them. What is there
+// all the same, though git ignores it by now, and what is not, though git was told to
+// do without it, is not among them: the work tree's own tree does not tell.
+func (s *Planner) Edited(ctx context.Context, l From, expected Target) ([]string, error) {
+	changes, err := s.Changed(ctx, l, expected)
+	if err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	p := &Plan{Run: l.Run}
+	if p.Run == nil {
+		if p.Run, err = LookingRun(ctx, s.Repo, s.Trusted); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range changes {
+		p.sort(c)
+	}
+	if err := s.setForms(ctx, l, expected, p.Ops); err != nil {
+		return nil, err
+	}
+	if err := s.dropDone(ctx, l, p); err != nil {
+		return nil, err
+	}
+	edited := p.Skipped
+	for _, op := range p.Ops {
+		edited = append(edited, op.Path)
+	}
+	return edited, nil
+}
+
 func madeOf(path string, f restore.File) beside.Made {
 	return beside.Made{Path: path, Mode: f.Mode, ID: f.ID, Raw: f.Raw, CRLF: f.CRLF}
 }

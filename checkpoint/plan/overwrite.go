@@ -15,27 +15,53 @@ import (
 )
 
 // WithTaken is to with what is kept beside the safety checkpoint of the restore that
-// is to be taken back: files that git ignored and that it wrote over, and what it
-// made.
+// is to be taken back: files that git ignored and that it wrote over, what it made,
+// and the folders without files in which it did.
 func (s *Planner) WithTaken(ctx context.Context, to Target, kept beside.Content) (Target, error) {
 	to.Overwritten, to.Made, to.Taken = kept.Overwritten, kept.Made, kept.Taken
-	if kept.Overwritten == "" || kept.Modes == nil || to.Disk.Modes == nil {
-		return to, nil
-	}
-	entries, err := s.Repo.TreeEntries(ctx, kept.Overwritten)
-	if err != nil {
-		return to, AsDamaged(to, err)
-	}
-	modes := *to.Disk.Modes
-	modes.Odd = slices.Clone(modes.Odd)
-	for _, e := range entries {
-		if isFile(e.Mode) {
-			modes.Odd = append(modes.Odd, snapshot.Mode{Path: e.Path, Perm: kept.Modes.OfFile(e.Path, e.Mode)})
+	var odd []snapshot.Mode
+	if to.Disk.Folders != nil {
+		filled := filledFolders(kept)
+		to.Disk.Folders = leaves(append(slices.Clone(to.Disk.Folders), filled...))
+		if kept.Modes != nil {
+			for _, dir := range filled {
+				odd = append(odd, snapshot.Mode{Path: dir, Perm: kept.Modes.OfFolder(dir)})
+			}
 		}
 	}
-	modes.Sort()
-	to.Disk.Modes = &modes
+	if kept.Overwritten != "" && kept.Modes != nil {
+		entries, err := s.Repo.TreeEntries(ctx, kept.Overwritten)
+		if err != nil {
+			return to, AsDamaged(to, err)
+		}
+		for _, e := range entries {
+			if isFile(e.Mode) {
+				odd = append(odd, snapshot.Mode{Path: e.Path, Perm: kept.Modes.OfFile(e.Path, e.Mode)})
+			}
+		}
+	}
+	if to.Disk.Modes != nil && len(odd) > 0 {
+		modes := *to.Disk.Modes
+		modes.Odd = append(slices.Clone(modes.Odd), odd...)
+		modes.Sort()
+		to.Disk.Modes = &modes
+	}
 	return to, nil
+}
+
+// filledFolders are the folders without files that stood where the restore made
+// something, or above or below that.
+func filledFolders(kept beside.Content) []string {
+	made, above := map[string]bool{}, map[string]bool{}
+	for _, m := range kept.Made {
+		made[m.Path], above[m.Path] = true, true
+		for i := range m.Path {
+			if m.Path[i] == '/' {
+				above[m.Path[:i]] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(kept.Folders), func(dir string) bool { return !above[dir] && !restore.BelowAny(dir, made) })
 }
 
 // addOverwritten has a target bring back the files that git ignored and that the
