@@ -89,8 +89,12 @@ func (Adapter) Answer(_ string, a api.ConversationReply) []byte {
 	return out
 }
 
-// hookTimeout is in seconds.
-const hookTimeout = 10
+// How long Codex waits for a hook, in seconds. Of those at the end of something it
+// takes no more, and what it takes is what the hash is of.
+const (
+	hookTimeout    = 10
+	hookTimeoutEnd = 3
+)
 
 // sessionFlags is where Codex has settings that were given as arguments.
 const sessionFlags = "/<session-flags>/config.toml"
@@ -101,11 +105,17 @@ const sessionFlags = "/<session-flags>/config.toml"
 // stays as it is.
 func Hooks(program string) ([]string, error) {
 	var sets, trusted []string
-	for _, event := range []struct{ name, label string }{
-		{"UserPromptSubmit", "user_prompt_submit"}, {"Stop", "stop"}, {"Interrupt", "interrupt"}, {"SessionEnd", "session_end"},
+	for _, event := range []struct {
+		name, label string
+		timeout     int
+	}{
+		{"UserPromptSubmit", "user_prompt_submit", hookTimeout},
+		{"Stop", "stop", hookTimeout},
+		{"Interrupt", "interrupt", hookTimeoutEnd},
+		{"SessionEnd", "session_end", hookTimeoutEnd},
 	} {
 		command := shell.Word(program) + " hook " + Name + " " + event.name
-		hash, err := hashOf(event.label, command)
+		hash, err := hashOf(event.label, command, event.timeout)
 		if err != nil {
 			return nil, fmt.Errorf("work out the hash of a hook: %w", err)
 		}
@@ -113,17 +123,17 @@ func Hooks(program string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write down a hook: %w", err)
 		}
-		sets = append(sets, fmt.Sprintf(`hooks.%s=[{hooks=[{type="command",command=%s,timeout=%d}]}]`, event.name, quoted, hookTimeout))
+		sets = append(sets, fmt.Sprintf(`hooks.%s=[{hooks=[{type="command",command=%s,timeout=%d}]}]`, event.name, quoted, event.timeout))
 		trusted = append(trusted, fmt.Sprintf(`"%s:%s:0:0"={trusted_hash="sha256:%s"}`, sessionFlags, event.label, hash))
 	}
 	return append(sets, "hooks.state={"+strings.Join(trusted, ",")+"}"), nil
 }
 
 // hashOf is the hash by which Codex knows a hook.
-func hashOf(label, command string) (string, error) {
+func hashOf(label, command string, timeout int) (string, error) {
 	line, err := text(map[string]any{ // keys in order
 		"event_name": label,
-		"hooks":      []any{map[string]any{"async": false, "command": command, "timeout": hookTimeout, "type": "command"}},
+		"hooks":      []any{map[string]any{"async": false, "command": command, "timeout": timeout, "type": "command"}},
 	})
 	sum := sha256.Sum256([]byte(line))
 	return hex.EncodeToString(sum[:]), err

@@ -8,12 +8,23 @@ import (
 	"github.com/turnback/turnback/internal/api"
 )
 
-// The hash that Codex 0.171.0 tells of this hook by hooks/list.
+// The hashes that Codex 0.171.0 tells of these hooks by hooks/list, asked for with a
+// timeout of 10 s.
 func TestHashIsThatOfCodex(t *testing.T) {
 	t.Parallel()
-	got, err := hashOf("stop", "/opt/turnback hook codex Stop")
-	if want := "69681bbbf30888bd99c8bd9ace8ad141defa925dea41dc012b68af5bfc27d1e2"; got != want || err != nil {
-		t.Errorf("got %s, %v", got, err)
+	all, err := Hooks("/opt/turnback")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, hash := range map[string]string{
+		"user_prompt_submit": "579599276362a282d4bcb11b7c9c46f5ae4271c76447a0078d86270b503b422f",
+		"stop":               "69681bbbf30888bd99c8bd9ace8ad141defa925dea41dc012b68af5bfc27d1e2",
+		"interrupt":          "fdc2207d176a6a340198cc1b6b5f75ea3e1cb2e3f1d29d723ad5e4bbb84a3f63",
+		"session_end":        "9c0980c157ff367d02cecf9a7921684769147eb479a5b54bad8d3b9175b90c0a",
+	} {
+		if want := `:` + label + `:0:0"={trusted_hash="sha256:` + hash + `"}`; !strings.Contains(all[len(all)-1], want) {
+			t.Errorf("%s is not trusted by %s: %s", label, hash, all[len(all)-1])
+		}
 	}
 	sets, err := Hooks("/opt/a b/turnback")
 	if err != nil || len(sets) != 5 || !slices.Contains(sets, `hooks.Stop=[{hooks=[{type="command",command="'/opt/a b/turnback' hook codex Stop",timeout=10}]}]`) {

@@ -32,6 +32,9 @@ type ResponsesReply struct {
 	Text  string
 	Calls []ResponsesCall
 
+	// Status is an HTTP status to fail with; 0: the reply is given.
+	Status int
+
 	// Input is the count of input tokens that usage tells; 0: worked out from the
 	// size.
 	Input int
@@ -132,6 +135,10 @@ func (s *Responses) handle(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	if len(request.Problems) > 0 {
 		responsesError(w, http.StatusBadRequest, strings.Join(request.Problems, "; "))
+		return
+	}
+	if reply.Status != 0 {
+		responsesError(w, reply.Status, "a failure that was scripted")
 		return
 	}
 	if reply.Input == 0 {
