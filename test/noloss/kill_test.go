@@ -110,7 +110,7 @@ func (w *world) recover(o op, m moment) {
 	half, err := w.store.Interrupted()
 	w.must(err)
 	if half != nil {
-		w.finish(o, m.disk)
+		w.finish(o, m)
 	}
 	w.checkNoTemp("a killed " + o.Do)
 	w.checkLost("a killed "+o.Do, m.disk, w.disk())
@@ -144,20 +144,17 @@ func (w *world) adopt(o op, m moment) {
 }
 
 // finish goes on with a killed restore, or takes it back.
-func (w *world) finish(o op, before files) {
+func (w *world) finish(o op, m moment) {
 	abort := rapid.Bool().Draw(w.rt, "abort")
 	half := w.look()
-	half.aside = map[string]bool{}
-	for path := range before {
-		half.aside[path] = half.disk[path].Kind == ""
-	}
+	half.putAside(m)
 	res, err := w.store.Finish(w.t.Context(), checkpoint.FinishRequest{Abort: abort})
 	if err != nil {
 		w.rt.Fatalf("finish (abort %v) a killed %s: %v", abort, o.Do, err)
 	}
 	w.judge(op{Do: "finish"}, outcome{made: []checkpoint.Checkpoint{*res.Safety}, restore: &res}, nil, half)
 	if abort {
-		w.equal("abort of a killed "+o.Do, before, w.disk())
+		w.equal("abort of a killed "+o.Do, m.disk, w.disk())
 	}
 	if s, ok := w.held[refOf(o)]; ok && !abort && o.Do == "restore" {
 		w.checkFinished(s)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,23 @@ type moment struct {
 	tracked map[string]string // modes in the index
 	print   gittest.Fingerprint
 	aside   map[string]bool // files that a killed restore had moved out of the way
+}
+
+// putAside tells what a killed op had moved out of the way since before, and the
+// next command puts there again: with ignore rules, what they hid comes and goes.
+func (m *moment) putAside(before moment) {
+	m.aside = map[string]bool{}
+	rules := false
+	for path := range before.disk {
+		m.aside[path] = m.disk[path].Kind == ""
+		rules = rules || m.aside[path] && filepath.Base(path) == ".gitignore"
+	}
+	for path := range m.seen {
+		if _, saw := before.seen[path]; rules && !saw {
+			m.aside[path] = true
+			delete(m.seen, path)
+		}
+	}
 }
 
 func (w *world) look() moment {
