@@ -86,6 +86,7 @@ type AgentReport struct {
 	Message    string     `json:"message,omitempty"`    // ReportStop, ReportFailed, ReportNeedsInput: the line that the agent ended with
 	Subagent   bool       `json:"subagent,omitempty"`   // from a subagent: neither starts nor ends a turn
 	Background int        `json:"background,omitempty"` // ReportStop: background tasks that still run; the turn goes on
+	Settled    bool       `json:"settled,omitempty"`    // ReportStop: what the model is to be told was asked by conversation-settled, nothing more is
 	Reason     string     `json:"reason,omitempty"`     // session start and end: the agent's own word (clear, resume, ...)
 	Transcript string     `json:"transcript,omitempty"` // absolute path of the agent's transcript
 	// TranscriptPlace says where in the transcript the turn ended; ReportStop,

@@ -8,6 +8,7 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/command"
 	"github.com/turnback/turnback/internal/plugin"
+	"github.com/turnback/turnback/internal/terminal"
 )
 
 func newPlugin(d command.Deps) *cobra.Command {
@@ -28,7 +29,7 @@ It ends when standard input does.`,
 				return api.Errorf(api.CodeInvalidParams, "there is no plugin for %q", args[0]).
 					WithHint(api.Hint{Param: "agent", Accepted: plugin.Agents()})
 			}
-			dir, err := d.Dir()
+			place, err := d.PlaceOfWriter(command.Target{})
 			if err != nil {
 				return err
 			}
@@ -36,9 +37,12 @@ It ends when standard input does.`,
 			if err != nil {
 				return err
 			}
-			return plugin.Serve(cmd.Context(), plugin.Options{
-				Agent: args[0], Launch: d.Getenv("TURNBACK_LAUNCH"), Dir: dir, Daemon: caller, Now: d.Now,
-			}, d.Streams.In, d.Streams.Out)
+			o := plugin.Options{Agent: args[0], Launch: d.Getenv("TURNBACK_LAUNCH"), Place: place, Daemon: caller, Now: d.Now}
+			if len(place.Ancestors) > 0 {
+				o.AgentPID = place.Ancestors[0]
+				o.AgentStarted, _ = terminal.ProcessStart(o.AgentPID) // empty: not known
+			}
+			return plugin.Serve(cmd.Context(), o, d.Streams.In, d.Streams.Out)
 		},
 	}
 }

@@ -336,6 +336,20 @@ func TestTheGuardRemindsThreeTimes(t *testing.T) {
 	}
 }
 
+// A plugin asks first what the model is to be told, and reports the end of the turn
+// then: that is no further stop.
+func TestAStopThatIsSettledRemindsNobody(t *testing.T) {
+	b := newBench(t)
+	b.prompts("Explore")
+	b.opens("t1")
+	if r := b.report(api.ReportStop, func(r *api.AgentReport) { r.Settled = true }); r != nil {
+		t.Errorf("a stop that is settled: %+v", r)
+	}
+	if r := b.stops(); r.Reminder != conversation.Reminder(1) {
+		t.Errorf("the first stop after it: %+v", r)
+	}
+}
+
 func TestTheGuardIsSilentAfterADeniedRewind(t *testing.T) {
 	b := newBench(t)
 	b.prompts("Explore")

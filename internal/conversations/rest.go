@@ -177,6 +177,9 @@ func (b *Book) Report(r api.AgentReport) *api.ConversationReply {
 		return nil
 	case api.ReportStop:
 		s.note(r)
+		if r.Settled {
+			return reply("", b.told(s))
+		}
 		settled, err := b.Settled(api.ConversationSettledParams{Caller: caller, PromptID: r.PromptID, Background: r.Background})
 		if err != nil {
 			b.o.Problem(err)
@@ -215,6 +218,14 @@ func (b *Book) reportCall(r api.AgentReport, caller api.ConversationCaller) *api
 		return nil
 	}
 	return &api.ConversationReply{Deny: calling.Deny}
+}
+
+// told is what the person is to be told of a session at the end of a turn.
+func (b *Book) told(s *session) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer b.write(s)
+	return s.notices()
 }
 
 // note remembers where the transcript is.

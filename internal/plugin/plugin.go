@@ -24,11 +24,18 @@ import (
 
 // What a plugin asks for.
 const (
-	DoContext  = "context"  // a request is about to go out: Messages is its history
-	DoCall     = "call"     // the model calls Tool with Text
+	DoContext = "context" // a request is about to go out: Messages is its history
+	DoCall    = "call"    // the model calls Tool with Text
+	DoSettled = "settled" // the model came to rest: is it to be reminded?
+	DoUsage   = "usage"   // the answer to the newest request cost Tokens
+
+	DoStarted  = "started"  // a session begins or is taken up: Reason
 	DoPrompted = "prompted" // a prompt came: Text
-	DoSettled  = "settled"  // the model came to rest
-	DoUsage    = "usage"    // the answer to the newest request cost Tokens
+	DoTool     = "tool"     // Tool is about to run, or goes on after DoAsked
+	DoUsed     = "used"     // a tool has run
+	DoAsked    = "asked"    // the person is asked something: Text
+	DoEnded    = "ended"    // a turn is over, and nothing more is to come: How, and Text, what it ended with
+	DoLeft     = "left"     // the session is left: Reason
 )
 
 // Request is a line from the plugin.
@@ -42,6 +49,14 @@ type Request struct {
 	CallID   string          `json:"call_id,omitempty"`
 	Text     string          `json:"text,omitempty"` // the goal, the report, the prompt
 	Tokens   int64           `json:"tokens,omitempty"`
+
+	Reason     string   `json:"reason,omitempty"`     // the agent's own word
+	PromptID   string   `json:"prompt_id,omitempty"`  // of the prompt that the agent works on; empty: it has none
+	SameTurn   bool     `json:"same_turn,omitempty"`  // the prompt came while the agent works
+	Paths      []string `json:"paths,omitempty"`      // that Tool names, absolute or from where the agent works
+	How        string   `json:"how,omitempty"`        // done, failed, aborted
+	Transcript string   `json:"transcript,omitempty"` // the session's own file, absolute; empty: it has none
+	Entry      string   `json:"entry,omitempty"`      // the newest one in it
 }
 
 // Reply is a line to the plugin.
@@ -53,6 +68,7 @@ type Reply struct {
 	IsError  bool            `json:"is_error,omitempty"`
 	Reminder string          `json:"reminder,omitempty"` // what the model is to be told; it goes on then
 	Notice   string          `json:"notice,omitempty"`   // what the person is to be told
+	Context  string          `json:"context,omitempty"`  // what the model is to be told beside the prompt
 	Error    string          `json:"error,omitempty"`    // nothing could be done
 }
 
@@ -65,9 +81,13 @@ type Caller interface {
 type Options struct {
 	Agent  string // opencode, pi
 	Launch string // public id of the launch
-	Dir    string // where the agent works, absolute
-	Daemon Caller
-	Now    func() time.Time
+	Place  api.Place
+	// AgentPID is the agent's process, AgentStarted its start time as package
+	// terminal tells it; 0 and empty: not known.
+	AgentPID     int
+	AgentStarted string
+	Daemon       Caller
+	Now          func() time.Time
 }
 
 // Agents are the agents that have a plugin.
@@ -129,8 +149,8 @@ func (s *server) line(ctx context.Context, line []byte) {
 		s.context(ctx, r)
 	case DoCall:
 		s.calls.Go(func() { s.call(ctx, r) })
-	case DoPrompted:
-		s.tell(ctx, r, "conversation-prompted", api.ConversationPromptedParams{Caller: s.caller(r), Text: r.Text}, nil)
+	case DoStarted, DoPrompted, DoTool, DoUsed, DoAsked, DoEnded, DoLeft:
+		s.report(ctx, r)
 	case DoSettled:
 		var told api.ConversationSettledResult
 		err := s.ask(ctx, "conversation-settled", api.ConversationSettledParams{Caller: s.caller(r)}, &told)
@@ -180,7 +200,7 @@ func (s *server) context(ctx context.Context, r Request) {
 // call answers the model.
 func (s *server) call(ctx context.Context, r Request) {
 	var result api.ConversationCallResult
-	params := api.ConversationCallParams{Tool: r.Tool, Text: r.Text, Caller: s.caller(r), Dir: s.o.Dir}
+	params := api.ConversationCallParams{Tool: r.Tool, Text: r.Text, Caller: s.caller(r), Dir: s.o.Place.Dir}
 	err := s.o.Daemon.Call(ctx, "conversation-call", params, &result, nil)
 	s.reply(failed(Reply{ID: r.ID, Texts: result.Texts, IsError: result.IsError}, err))
 }

@@ -54,7 +54,7 @@ func (d *daemon) Call(_ context.Context, verb string, params, result any, _ func
 func serve(t *testing.T, d *daemon, agent string, lines ...string) []Reply {
 	t.Helper()
 	var out bytes.Buffer
-	o := Options{Agent: agent, Launch: "l1", Dir: "/w", Daemon: d, Now: func() time.Time { return time.Unix(5, 0).UTC() }}
+	o := Options{Agent: agent, Launch: "l1", Place: api.Place{Dir: "/w"}, Daemon: d, Now: func() time.Time { return time.Unix(5, 0).UTC() }}
 	if err := Serve(t.Context(), o, strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCallsAreAnsweredAtOnce(t *testing.T) {
 	var out bytes.Buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(t.Context(), Options{Agent: "opencode", Launch: "l1", Dir: "/w", Daemon: d, Now: time.Now}, in, &out)
+		ended <- Serve(t.Context(), Options{Agent: "opencode", Launch: "l1", Place: api.Place{Dir: "/w"}, Daemon: d, Now: time.Now}, in, &out)
 	}()
 	_, _ = io.WriteString(lines, `{"id":1,"do":"call","session":"s","tool":"checkpoint","call_id":"c1","text":"a"}`+"\n"+
 		`{"id":2,"do":"call","session":"s","tool":"checkpoint","call_id":"c2","text":"b","subagent":true}`+"\n")
@@ -162,14 +162,14 @@ func TestCallsAreAnsweredAtOnce(t *testing.T) {
 func TestRest(t *testing.T) {
 	t.Parallel()
 	d := &daemon{answers: map[string]any{"conversation-settled": api.ConversationSettledResult{Reminder: "go on", Notice: "told"}}}
-	replies := serve(t, d, "pi", `{"id":0,"do":"prompted","session":"s","text":"hello"}`, `{"id":1,"do":"settled","session":"s"}`, `{"id":2,"do":"dance"}`, "{")
+	replies := serve(t, d, "pi", `{"id":0,"do":"settled","session":"s","subagent":true}`, `{"id":1,"do":"settled","session":"s"}`, `{"id":2,"do":"dance"}`, "{")
 	if r := replies[1]; r.Reminder != "go on" || r.Notice != "told" {
 		t.Errorf("settled: %+v", r)
 	}
 	if replies[2].Error != `unknown request "dance"` {
 		t.Errorf("an unknown request: %+v", replies[2])
 	}
-	if len(d.asked) != 2 || !strings.Contains(d.asked[0], `"text":"hello"`) {
+	if len(d.asked) != 2 || !strings.Contains(d.asked[0], `"subagent":true`) {
 		t.Errorf("asked %q", d.asked)
 	}
 }
