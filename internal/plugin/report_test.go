@@ -116,30 +116,30 @@ func TestAnswersToReports(t *testing.T) {
 	t.Parallel()
 	ended := Request{Do: DoEnded, Session: "s"}
 	for name, c := range map[string]struct {
-		d    daemon
+		d    *daemon
 		r    Request
 		want Reply
 	}{
 		"restored": {
-			daemon{answers: map[string]any{"agent-report": api.SetAgentStateResult{Context: "files were put back"}}},
+			&daemon{answers: map[string]any{"agent-report": api.SetAgentStateResult{Context: "files were put back"}}},
 			Request{Do: DoPrompted, Session: "s", Text: "x"},
 			Reply{Context: "files were put back"},
 		},
 		"not saved": {
-			daemon{answers: map[string]any{"agent-report": api.SetAgentStateResult{
+			&daemon{answers: map[string]any{"agent-report": api.SetAgentStateResult{
 				Turn: 3, NotSaved: "no space left", Conversation: &api.ConversationReply{Notice: "lost"},
 			}}},
 			ended,
 			Reply{Notice: "lost\nturnback: turn 3 not saved: no space left"},
 		},
 		"no daemon": {
-			daemon{fails: api.Errorf(api.CodeNoDaemon, "no daemon listens")},
+			&daemon{fails: api.Errorf(api.CodeNoDaemon, "no daemon listens")},
 			ended,
 			Reply{Notice: "turnback: this turn is not saved: no daemon listens", Error: "no daemon listens"},
 		},
-		"no daemon for a prompt": {daemon{fails: api.Errorf(api.CodeNoDaemon, "no daemon listens")}, Request{Do: DoPrompted}, Reply{Error: "no daemon listens"}},
+		"no daemon for a prompt": {&daemon{fails: api.Errorf(api.CodeNoDaemon, "no daemon listens")}, Request{Do: DoPrompted}, Reply{Error: "no daemon listens"}},
 	} {
-		_, got := reports(t, &c.d, "pi", c.r)
+		_, got := reports(t, c.d, "pi", c.r)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
