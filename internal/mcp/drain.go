@@ -15,12 +15,15 @@ const drainWait = 10 * time.Second
 
 // drain stands between a client and the server: the end of what the client says
 // reaches the server only when every request has its answer. Otherwise the last
-// ones of a client that says all it has to say at once would get none.
+// ones of a client that says all it has to say at once would get none. A line
+// that is no message is answered here: the server would end at it, and with it
+// the tools for the rest of the session.
 type drain struct {
-	ctx context.Context
-	in  *bufio.Reader
-	raw io.Closer
-	out io.WriteCloser
+	ctx     context.Context
+	in      *bufio.Reader
+	raw     io.Closer
+	out     io.WriteCloser
+	writing sync.Mutex // held while a message goes out
 
 	mu      sync.Mutex
 	open    map[string]bool // requests without an answer, by their id
@@ -41,22 +44,37 @@ type message struct {
 	} `json:"params"`
 }
 
-// Read hands on whole lines.
+// Read hands on whole messages, one a line.
 func (d *drain) Read(p []byte) (int, error) {
-	if len(d.rest) == 0 {
-		line, err := d.in.ReadBytes('\n')
-		if len(line) == 0 {
+	for len(d.rest) == 0 {
+		line, tooLong, err := readLine(d.in, maxLine)
+		if len(line) == 0 && err != nil {
 			if errors.Is(err, io.EOF) {
 				d.wait()
 			}
 			return 0, err
 		}
-		d.asked(line)
-		d.rest = line
+		message, answer := admit(line, tooLong)
+		if answer != nil {
+			if _, err := d.send(answer); err != nil {
+				return 0, err
+			}
+		}
+		if len(message) > 0 {
+			d.asked(message)
+			d.rest = append(message, '\n')
+		}
 	}
 	n := copy(p, d.rest)
 	d.rest = d.rest[n:]
 	return n, nil
+}
+
+// send writes one message, while no other is written.
+func (d *drain) send(text []byte) (int, error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.out.Write(text)
 }
 
 func (d *drain) asked(line []byte) {
@@ -74,7 +92,7 @@ func (d *drain) asked(line []byte) {
 
 // Write takes whole messages, as the server sends them.
 func (d *drain) Write(p []byte) (int, error) {
-	n, err := d.out.Write(p)
+	n, err := d.send(p)
 	var m message
 	if json.Unmarshal(p, &m) == nil && m.Method == "" {
 		d.note(m.ID, false)

@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// readLine reads up to the next line feed or the end. Of a line of more than most
+// bytes it keeps that many and says so.
+func readLine(in *bufio.Reader, most int) (line []byte, tooLong bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if room := most - len(line); len(part) > room {
+			part, tooLong = part[:room], true
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// admit is the message of a line, or the answer to a line that has none. Both are
+// empty for an empty line.
+func admit(line []byte, tooLong bool) (message, answer []byte) {
+	line = bytes.TrimSpace(line)
+	switch {
+	case tooLong:
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message is longer than %d bytes", maxLine))
+	case len(line) == 0:
+		return nil, nil
+	case !utf8.Valid(line):
+		return nil, refusal(nil, jsonrpc.CodeParseError, "a line is no UTF-8")
+	case !json.Valid(line):
+		return nil, refusal(nil, jsonrpc.CodeParseError, "a line is no JSON value")
+	case line[0] == '[':
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, "several messages in one are not taken: send one a line")
+	}
+	parsed, err := jsonrpc.DecodeMessage(line)
+	if r, ok := parsed.(*jsonrpc.Response); err != nil || ok && r.Result == nil && r.Error == nil {
+		return nil, refusal(line, jsonrpc.CodeInvalidRequest, "a message is no request of JSON-RPC 2.0")
+	}
+	return line, nil
+}
+
+// refusal is an error to the id of a message; to null where it has none that
+// could be one.
+func refusal(message []byte, code int, text string) []byte {
+	var m struct {
+		ID any `json:"id"`
+	}
+	_ = json.Unmarshal(message, &m) // where it is no object, there is no id
+	switch m.ID.(type) {
+	case string, float64:
+	default:
+		m.ID = nil
+	}
+	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": code, "message": text}})
+	if err != nil { // cannot be: these are plain values
+		return nil
+	}
+	return append(answer, '\n')
+}
