@@ -12,10 +12,12 @@ import (
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations"
 	"github.com/turnback/turnback/internal/conversations/back"
+	"github.com/turnback/turnback/internal/conversations/both"
 	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/turns"
+	"github.com/turnback/turnback/internal/verbs/checkpoints"
 	"github.com/turnback/turnback/internal/wire"
 )
 
@@ -42,20 +44,26 @@ func openBook(s Services, r *repos, tracker *turns.Tracker, keep *keeper) *conve
 	})
 }
 
-// wayBack finds the way back to conversations of the user that an environment is
+// wayBack finds the ways back to conversations of the user that an environment is
 // of.
-func wayBack(environ []string, now func() time.Time, shelf transcripts.Shelf) func(back.Place) (back.Way, error) {
+func wayBack(environ []string, now func() time.Time, shelf transcripts.Shelf) checkpoints.Talks {
 	kept := func(agent, session string) (string, string, bool) {
 		c, ok, err := shelf.Find(agent, session)
 		return c.File, c.Path, ok && err == nil
 	}
-	return func(p back.Place) (back.Way, error) {
-		dir, err := session.Folder(Getenv(environ))
-		if err != nil {
-			return nil, err
-		}
-		return back.Ways{Sessions: session.Library{Dir: dir, Now: now}, Copiers: copiers(), Kept: kept}.Prepare(p)
+	dir, err := session.Folder(Getenv(environ))
+	if err != nil {
+		return nil
 	}
+	return back.Ways{Sessions: session.Library{Dir: dir, Now: now}, Copiers: copiers(), Kept: kept}
+}
+
+// halves is where restores of files and conversations are remembered.
+func halves(stateDir string, now func() time.Time) both.Shelf {
+	if stateDir == "" {
+		return both.Shelf{Now: now}
+	}
+	return both.Shelf{Dir: filepath.Join(stateDir, "restores"), Now: now}
 }
 
 // ownSessions are those of our own agent, of the user that the daemon works for.

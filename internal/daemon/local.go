@@ -38,6 +38,7 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		Open:    r.open,
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
 		Back:    wayBack(environ, now, shelf),
+		Halves:  halves(stateDir, now),
 		Copies:  shelf,
 	})
 	for i := range all {

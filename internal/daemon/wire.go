@@ -64,6 +64,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 		Panes: tracker, Open: r.open, Publish: s.Publish,
 		Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
 		Back:    wayBack(s.Environ, s.Now, keep.shelf),
+		Halves:  halves(s.StateDir, s.Now),
 		Copies:  keep,
 	})
 	for i := range cps {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/turnback/turnback/internal/agents/history"
 )
@@ -71,6 +72,24 @@ func (d Draft) Make() (Copy, error) {
 	return c, nil
 }
 
+// tempPrefix begins the name of a copy that is not there yet.
+const tempPrefix = ".turnback-"
+
+// sweep removes what copies have left that were never finished: their process was
+// killed. fresh is a copy that is just being made.
+func sweep(fresh string) {
+	now, err := os.Lstat(fresh)
+	if err != nil {
+		return
+	}
+	old, _ := filepath.Glob(filepath.Join(filepath.Dir(fresh), tempPrefix+"*")) // fails for odd names of the folder alone
+	for _, path := range old {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && now.ModTime().Sub(info.ModTime()) > time.Hour {
+			_ = os.Remove(path)
+		}
+	}
+}
+
 // openRegular opens a plain file that is not too large; no symbolic link.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
@@ -111,11 +130,12 @@ type fileCopy struct {
 }
 
 func (c *fileCopy) write(from io.Reader, cut func(io.Writer, *bufio.Reader) error) error {
-	to, err := os.CreateTemp(filepath.Dir(c.path), ".turnback-*") // mode 0600
+	to, err := os.CreateTemp(filepath.Dir(c.path), tempPrefix+"*") // mode 0600
 	if err != nil {
 		return err
 	}
 	c.temp = to.Name()
+	sweep(c.temp)
 	w := bufio.NewWriterSize(to, 1<<20)
 	err = cut(w, bufio.NewReaderSize(from, 1<<20))
 	return errors.Join(err, w.Flush(), to.Sync(), to.Close())
@@ -131,7 +151,10 @@ func (c fileCopy) Keep() error {
 	if err := os.Rename(c.temp, c.path); err != nil {
 		return fmt.Errorf("put the copy of the transcript in its place: %w", err)
 	}
-	return syncDir(filepath.Dir(c.path))
+	if err := syncDir(filepath.Dir(c.path)); err != nil {
+		return errors.Join(err, os.Remove(c.path))
+	}
+	return nil
 }
 
 // syncDir has a rename in a folder outlive a loss of power, where the system can.

@@ -52,7 +52,7 @@ With --staged it puts back the index as it was then, and nothing else. It refuse
 while git holds the index's lock, or a merge, rebase or the like is under way.
 
 A restore that was killed is told by the next command; --continue finishes it
-and --abort takes it back.
+and --abort takes it back, the conversation too.
 ` + command.ExitsWrite,
 		Example: `  turnback checkpoint restore -w build 1
   turnback checkpoint restore 1 --dry-run

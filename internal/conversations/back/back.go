@@ -20,14 +20,16 @@ import (
 
 // Place is what a checkpoint tells of the conversation that it goes with.
 type Place struct {
-	N       int    // the checkpoint
-	Agent   string // empty: none told
-	Session string // the agent's own id
-	At      string // where in it the turn ended, as the agent's adapter tells it
+	N       int    `json:"n"`       // the checkpoint
+	Agent   string `json:"agent"`   // empty: none told
+	Session string `json:"session"` // the agent's own id
+	At      string `json:"at"`      // where in it the turn ended, as the agent's adapter tells it
 }
 
 // Way is a conversation that can be put back.
 type Way interface {
+	// Mark tells what Take is about to do.
+	Mark() Mark
 	// Take puts it back. It is called once at most.
 	Take() (api.ConversationBack, error)
 	// Close ends it, taken or not.
@@ -73,7 +75,8 @@ func (w Ways) Prepare(p Place) (Way, error) {
 			WithHint(api.Hint{Detail: "checkpoints of whole turns do"})
 	}
 	if p.Agent == own.Agent {
-		return prepareOwn(w.Sessions, p)
+		way, err := prepareOwn(w.Sessions, p)
+		return way.orNone(err)
 	}
 	c, err := copier.Copy(p.Session, p.At)
 	if err == nil {
@@ -105,31 +108,44 @@ func missing(format string, args ...any) *api.Error {
 type moved struct {
 	s *session.Session
 	Place
+	left string // where the leaf was
+	done bool   // nothing is to be moved
 }
 
-func prepareOwn(sessions session.Library, p Place) (Way, error) {
+func prepareOwn(sessions session.Library, p Place) (moved, error) {
 	s, err := sessions.Open(p.Session)
 	used, inUse := errors.AsType[*session.InUseError](err)
 	switch {
 	case inUse:
-		return nil, api.Errorf(api.CodeNotReady, "%v", used).WithHint(api.Hint{Detail: "leave the agent first"})
+		return moved{}, api.Errorf(api.CodeNotReady, "%v", used).WithHint(api.Hint{Detail: "leave the agent first"})
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, missing("the session %s of checkpoint %d is not there any more", p.Session, p.N)
+		return moved{}, missing("the session %s of checkpoint %d is not there any more", p.Session, p.N)
 	case err != nil:
-		return nil, fmt.Errorf("open the session of checkpoint %d: %w", p.N, err)
+		return moved{}, fmt.Errorf("open the session of checkpoint %d: %w", p.N, err)
 	case s.Entry(p.At) == nil:
-		return nil, errors.Join(missing("the session %s of checkpoint %d has no entry %s", p.Session, p.N, p.At), s.Close())
+		return moved{}, errors.Join(missing("the session %s of checkpoint %d has no entry %s", p.Session, p.N, p.At), s.Close())
 	}
-	return moved{s, p}, nil
+	return moved{s: s, Place: p, left: s.Leaf()}, nil
 }
 
+// orNone is m as a Way, unless there is an error.
+func (m moved) orNone(err error) (Way, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m moved) Mark() Mark { return Mark{Place: m.Place, Left: m.left} }
+
 func (m moved) Take() (api.ConversationBack, error) {
-	from := m.s.Leaf()
-	if err := m.s.MoveLeaf(m.At); err != nil {
-		return api.ConversationBack{}, fmt.Errorf("put the conversation back: %w", err)
+	if !m.done {
+		if err := m.s.MoveLeaf(m.At); err != nil {
+			return api.ConversationBack{}, fmt.Errorf("put the conversation back: %w", err)
+		}
 	}
 	back := m.told()
-	back.Left = from
+	back.Left = m.left
 	return back, nil
 }
 
@@ -149,17 +165,19 @@ type copied struct {
 	kept bool // it is of the copy that is kept of the transcript
 }
 
-func (c copied) Take() (api.ConversationBack, error) {
-	if err := c.copy.Keep(); err != nil {
-		return api.ConversationBack{}, err
-	}
+func (c copied) Mark() Mark {
 	resume := c.copier.Resume(c.copy.Session())
 	if c.copy.Spans() > 0 { // without a proxy they are back in full
 		resume = "turnback run --conversation -- " + resume
 	}
-	return api.ConversationBack{
-		Agent: c.Agent, Session: c.copy.Session(), From: c.Session, Copy: true, Kept: c.kept, Resume: resume,
-	}, nil
+	return Mark{Place: c.Place, Copy: c.copy.Session(), Path: c.copy.Path(), Resume: resume, Kept: c.kept}
+}
+
+func (c copied) Take() (api.ConversationBack, error) {
+	if err := c.copy.Keep(); err != nil {
+		return api.ConversationBack{}, err
+	}
+	return c.Mark().copied(), nil
 }
 
 func (c copied) Close() error { return c.copy.Drop() }

@@ -177,3 +177,132 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("refusals left files: %v, %v", left, err)
 	}
 }
+
+// TestGoneOnMeanwhile has somebody go on with a conversation between the kill of a
+// restore and its end.
+func TestGoneOnMeanwhile(t *testing.T) {
+	l, id, ends := library(t)
+	place := back.Place{N: 1, Agent: "turnback", Session: id, At: ends[0]}
+	says := func() {
+		t.Helper()
+		s, err := l.Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Append(session.UserMessage("on")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// take takes a way, and tells what is said then.
+	take := func(way back.Way, err error) string {
+		t.Helper()
+		if err != nil {
+			return err.Error()
+		}
+		_, err = way.Take()
+		if err = errors.Join(err, way.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return texts(t, l, id)
+	}
+	const one, three = "turn 1, done 1", "turn 1, done 1, turn 2, done 2, turn 3, done 3"
+	ways := back.Ways{Sessions: l}
+	way, err := ways.Prepare(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := way.Mark()
+	if err := way.Close(); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if got := take(ways.Reverse(mark, now)); got != three {
+		t.Errorf("back from what was never done: %q", got)
+	}
+	says()
+	if got := take(ways.Reverse(mark, now)); got != three+", on" {
+		t.Errorf("back from what was never done, and gone on with: %q", got)
+	}
+	for range 2 {
+		if got := take(ways.Forward(mark)); got != one {
+			t.Errorf("forward: %q", got)
+		}
+	}
+	if got := take(ways.Reverse(mark, now)); got != three {
+		t.Errorf("back: %q", got)
+	}
+	if got := take(ways.Forward(mark)); got != one {
+		t.Errorf("forward again: %q", got)
+	}
+	says()
+	if got := take(ways.Forward(mark)); got != one+", on" {
+		t.Errorf("forward where it was gone on with: %q", got)
+	}
+	if got := take(ways.Reverse(mark, now)); !strings.Contains(got, "somebody has gone on with session "+id) {
+		t.Errorf("back from what was gone on with: %q", got)
+	}
+	if again, err := l.Open(id); err != nil {
+		t.Errorf("a refusal holds the session: %v", err)
+	} else if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	if way, err := ways.Reverse(mark, now); err != nil {
+		t.Errorf("back where the session has gone: %v", err)
+	} else if _, err := way.Take(); err != nil {
+		t.Errorf("back where the session has gone: %v", err)
+	}
+}
+
+// TestACopyThatSomebodyWentOnWithIsNotRemoved takes back copies of a transcript.
+func TestACopyThatSomebodyWentOnWithIsNotRemoved(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "5f2c.jsonl")
+	if err := os.WriteFile(path, []byte("{\"type\":\"assistant\",\"uuid\":\"a1\",\"sessionId\":\"5f2c\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(dir, ".turnback-1")
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	ways := back.Ways{Copiers: map[string]back.Copier{claude.Name: claude.New()}}
+	way, err := ways.Prepare(back.Place{N: 1, Agent: "claude", Session: "5f2c", At: `{"path":` + strconv.Quote(path) + `,"uuid":"a1","size":1}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := way.Mark()
+	if _, err := way.Take(); err != nil {
+		t.Fatal(err)
+	}
+	if err := way.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what a killed copy has left is still there: %v", err)
+	}
+	made := time.Now()
+	if err := os.Chtimes(mark.Path, time.Time{}, made.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ways.Reverse(mark, made); err == nil || api.AsError(err).Code != api.CodeChangedMeanwhile {
+		t.Errorf("a copy that was gone on with: %v", err)
+	}
+	reverse, err := ways.Reverse(mark, made.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reverse.Take(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "5f2c.jsonl" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

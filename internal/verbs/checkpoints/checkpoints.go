@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/back"
+	"github.com/turnback/turnback/internal/conversations/both"
 	"github.com/turnback/turnback/internal/conversations/transcripts"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/wire"
@@ -49,10 +51,19 @@ type Deps struct {
 	Open    func(ctx context.Context, dir string) (*checkpoint.Store, error) // the store of the work tree that dir is in
 	Enabled func() bool                                                      // checkpoints are taken
 	Publish func(api.Event)                                                  // may be nil
-	// Back finds the way back to the conversation of a checkpoint; nil: there is
-	// none for any.
-	Back   func(back.Place) (back.Way, error)
-	Copies Copies // nil: there are none
+	Back    Talks                                                            // nil: there is no way back to any conversation
+	Halves  both.Shelf                                                       // remembers restores of files and conversations
+	Copies  Copies                                                           // nil: there are none
+}
+
+// Talks finds ways back to the conversations of checkpoints.
+type Talks interface {
+	// Prepare finds the way to a place.
+	Prepare(p back.Place) (back.Way, error)
+	// Forward finds a way to go on with one that a killed process had begun,
+	// Reverse one to take it back; since is when the mark was written down.
+	Forward(m back.Mark) (back.Way, error)
+	Reverse(m back.Mark, since time.Time) (back.Way, error)
 }
 
 // checkpoints answers the verbs about checkpoints.

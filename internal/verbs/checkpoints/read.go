@@ -89,7 +89,11 @@ func interruptedNote(store *checkpoint.Store) string {
 	if r == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", r.Name)
+	what := r.Name
+	if r.Half != "" {
+		what += " and of its conversation"
+	}
+	return fmt.Sprintf("%s was interrupted; run: turnback checkpoint restore --continue (or --abort)", what)
 }
 
 func (c *checkpoints) show(ctx context.Context, p api.ShowCheckpointParams) (api.ShowCheckpointResult, error) {

@@ -2,6 +2,7 @@ package checkpoints
 
 import (
 	"context"
+	"errors"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
@@ -183,10 +184,17 @@ func (c *checkpoints) finish(abort bool) func(context.Context, api.FinishRestore
 		if !p.Force {
 			r.Check = c.ready(p.Place, store.Worktree())
 		}
-		res, err := store.Finish(ctx, r)
+		talk, err := c.otherHalf(store, abort)
 		if err != nil {
+			return api.RestoreResult{}, err
+		}
+		r.Half = talk.put
+		res, err := store.Finish(ctx, r)
+		if err = errors.Join(err, talk.close()); err != nil {
 			return api.RestoreResult{}, again{words: []string{"turnback checkpoint restore --" + action}}.refusal(err)
 		}
-		return c.restored(ctx, f, action, res, false), nil
+		out := c.restored(ctx, f, action, res, false)
+		talk.tell(&out)
+		return out, nil
 	}
 }

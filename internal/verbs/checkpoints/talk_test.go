@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/back"
+	"github.com/turnback/turnback/internal/conversations/both"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
@@ -33,8 +35,21 @@ type failing struct{ closed *int }
 
 var errNoRoom = errors.New("no room for the transcript")
 
+func (failing) Mark() back.Mark                     { return back.Mark{} }
 func (failing) Take() (api.ConversationBack, error) { return api.ConversationBack{}, errNoRoom }
 func (f failing) Close() error                      { *f.closed++; return nil }
+
+// asked is the one way that there is, and the place that it was asked for.
+type asked struct {
+	back.Ways
+	back.Way
+	place *back.Place
+}
+
+func (a asked) Prepare(p back.Place) (back.Way, error) {
+	*a.place = p
+	return a.Way, nil
+}
 
 // TestBothHalvesOrNone has the conversation fail when the files are back already.
 func TestBothHalvesOrNone(t *testing.T) {
@@ -60,18 +75,18 @@ func TestBothHalvesOrNone(t *testing.T) {
 		}
 	}
 	before, closed := r.Tree(), 0
-	var asked back.Place
+	var place back.Place
 	c := &checkpoints{Deps{
 		Panes: oneWindow{w}, Open: func(context.Context, string) (*checkpoint.Store, error) { return store, nil },
-		Back: func(p back.Place) (back.Way, error) { asked = p; return failing{&closed}, nil },
+		Back: asked{Way: failing{&closed}, place: &place}, Halves: both.Shelf{Dir: t.TempDir(), Now: time.Now},
 	}}
 	quiet := func(api.Progress) {}
 	_, err = c.restore(t.Context(), api.RestoreCheckpointParams{N: 1, Conversation: true}, quiet)
 	if !errors.Is(err, errNoRoom) && (err == nil || !strings.Contains(err.Error(), errNoRoom.Error())) {
 		t.Errorf("restore: %v", err)
 	}
-	if want := (back.Place{N: 1, Agent: "claude", Session: "5f2c", At: "here"}); asked != want {
-		t.Errorf("asked for %+v, want %+v", asked, want)
+	if want := (back.Place{N: 1, Agent: "claude", Session: "5f2c", At: "here"}); place != want {
+		t.Errorf("asked for %+v, want %+v", place, want)
 	}
 	if diff := cmp.Diff(before, r.Tree()); diff != "" {
 		t.Errorf("the files are not as they were:\n%s", diff)
