@@ -99,6 +99,7 @@ type AgentReport struct {
 	ConversationTool string `json:"conversation_tool,omitempty"`
 	ToolUseID        string `json:"tool_use_id,omitempty"`
 	Launch           string `json:"launch,omitempty"`        // the launch of run --conversation that the agent belongs to, TURNBACK_LAUNCH of its environment
+	Headless         bool   `json:"headless,omitempty"`      // it does one task without a person; ls lists its window no longer than it runs
 	AgentPID         int    `json:"agent_pid,omitempty"`     // the agent's process
 	AgentStarted     string `json:"agent_started,omitempty"` // its start time as package terminal tells it, so that a used-again pid is seen
 }

@@ -29,6 +29,7 @@ type Window struct {
 	AgentSession   string `json:"agent_session,omitempty"`   // the agent's own session id
 	AgentPID       int    `json:"agent_pid,omitempty"`       // the agent's process; 0: not known
 	AgentStarted   string `json:"agent_started,omitempty"`   // start time of that process
+	Headless       bool   `json:"headless,omitempty"`        // the agent does one task without a person
 	Transcript     string `json:"transcript,omitempty"`      // absolute path of the agent's transcript
 	TranscriptSize int64  `json:"transcript_size,omitempty"` // its size in bytes when the newest turn began
 
@@ -41,7 +42,7 @@ type Window struct {
 	Untold []Untold `json:"untold,omitempty"` // what agents are to be told, oldest first
 
 	LastActive time.Time `json:"last_active"`    // the last sign of life
-	Gone       bool      `json:"gone,omitempty"` // its terminal is known to have ended
+	Gone       bool      `json:"gone,omitempty"` // its terminal is known to have ended, or its headless agent
 	Owner      Process   `json:"owner"`          // the daemon that follows it
 }
 

@@ -203,11 +203,14 @@ func (c *change) see(r api.AgentReport, s registry.Sighting) {
 	if s.Process.PID != 0 && !r.Subagent {
 		c.w.AgentPID, c.w.AgentStarted = s.Process.PID, s.Process.Started
 	}
+	if !r.Subagent {
+		c.w.Headless = r.Headless
+	}
 	if r.Transcript != "" && !r.Subagent {
 		c.w.Transcript = r.Transcript
 	}
 	c.w = rehomed(c.w, s.Worktree, s.CommonDir)
-	c.w.Gone = false
+	c.w.Gone = r.Headless && r.Kind == api.ReportSessionEnd
 }
 
 // events are what r means for the window's agent. before is the window as it

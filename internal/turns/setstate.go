@@ -143,6 +143,9 @@ func (t *Tracker) Windows(_ context.Context) (api.ListWindowsResult, error) {
 	t.closeDead(func(registry.Window) bool { return true })
 	result := api.ListWindowsResult{Windows: []api.WindowInfo{}}
 	for _, w := range t.o.Registry.Windows() {
+		if w.Headless && (w.Gone || t.dead(w)) {
+			continue // nobody comes back to it; its checkpoints are found by its name
+		}
 		info := w.Info()
 		info.Since = info.Since.UTC()
 		result.Windows = append(result.Windows, info)
