@@ -267,30 +267,57 @@ type Info struct {
 	Title    string // first line of the first prompt; empty when there is none near the beginning
 }
 
+// UnreadError says that a file of the library cannot be read as a session.
+type UnreadError struct {
+	Path string
+	Err  error
+}
+
+func (e *UnreadError) Error() string {
+	err := e.Err
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // the path is told once
+	}
+	return fmt.Sprintf("session file %s: %v", e.Path, err)
+}
+
+func (e *UnreadError) Unwrap() error { return e.Err }
+
 // List gives the sessions of a directory, of all when it is empty, the newest
-// first. Files that do not begin as a session are left out.
+// first. Files that are something else are left out. One that cannot be read does
+// not keep the others from being listed: the error, beside them, joins an
+// [UnreadError] for each.
 func (l Library) List(cwd string) ([]Info, error) {
+	infos, unread, err := l.list(cwd)
+	for _, u := range unread {
+		err = errors.Join(err, u)
+	}
+	return infos, err
+}
+
+func (l Library) list(cwd string) (infos []Info, unread []*UnreadError, err error) {
 	files, err := os.ReadDir(l.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list sessions: %w", err)
+		return nil, nil, fmt.Errorf("list sessions: %w", err)
 	}
-	var infos []Info
 	for _, f := range files {
 		if strings.HasPrefix(f.Name(), ".") || !strings.HasSuffix(f.Name(), fileExt) {
 			continue
 		}
-		info, err := readInfo(filepath.Join(l.Dir, f.Name()))
+		path := filepath.Join(l.Dir, f.Name())
+		info, err := readInfo(path)
 		if err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
+			unread = append(unread, &UnreadError{Path: path, Err: err})
+			continue
 		}
-		if info != nil && l.file(info.ID) == filepath.Join(l.Dir, f.Name()) && (cwd == "" || info.Cwd == cwd) {
+		if info != nil && l.file(info.ID) == path && (cwd == "" || info.Cwd == cwd) {
 			infos = append(infos, *info)
 		}
 	}
 	slices.SortFunc(infos, func(a, b Info) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(b.ID, a.ID))
 	})
-	return infos, nil
+	return infos, unread, nil
 }
 
 // titleWithin is how far into a file the first prompt is looked for, in bytes.
@@ -316,7 +343,10 @@ func readInfo(path string) (*Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if json.Unmarshal(line, &info.Header) != nil || info.Type != typeHeader {
+	if bad := json.Unmarshal(line, &info.Header); bad != nil {
+		return nil, fmt.Errorf("line 1: %w", bad)
+	}
+	if info.Type != typeHeader {
 		return nil, nil
 	}
 	for err == nil && info.Title == "" {
@@ -333,9 +363,10 @@ type Place struct{ Session, Entry string }
 
 // Find reads what a person names: a session by its id or the beginning of it,
 // and an entry of one by SESSION/ENTRY or by its own id. So a branch that was
-// left is found by the entry that it ends with.
+// left is found by the entry that it ends with. A session that is there and cannot
+// be read is an [UnreadError], one that is not there [ErrNotFound].
 func (l Library) Find(name string) (Place, error) {
-	infos, err := l.List("")
+	infos, unread, err := l.list("")
 	if err != nil {
 		return Place{}, err
 	}
@@ -347,6 +378,11 @@ func (l Library) Find(name string) (Place, error) {
 		}
 		if session != "" && strings.HasPrefix(info.ID, session) {
 			found = append(found, info)
+		}
+	}
+	for _, u := range unread {
+		if len(found) == 0 && session != "" && strings.HasPrefix(filepath.Base(u.Path), session) {
+			return Place{}, u
 		}
 	}
 	switch {

@@ -36,12 +36,8 @@ type look struct {
 // List tells the sessions, the one written to last first. Files that cannot be read
 // are left out; the error names them.
 func (s *Shelf) List() ([]api.ConversationSession, error) {
-	infos, err := s.Infos()
-	if err != nil {
-		return nil, err
-	}
+	infos, problems := s.Infos()
 	var all []api.ConversationSession
-	var problems error
 	for _, info := range infos {
 		told, err := s.look(info)
 		if err != nil {
@@ -54,7 +50,7 @@ func (s *Shelf) List() ([]api.ConversationSession, error) {
 }
 
 // Infos names the sessions, those too that cannot be read further than their
-// beginning.
+// beginning. The error names files of which not even that can be read.
 func (s *Shelf) Infos() ([]session.Info, error) {
 	if s == nil {
 		return nil, nil
@@ -139,7 +135,7 @@ func wire(m session.Mark) api.ConversationCheckpoint {
 // Show tells everything of one session.
 func (s *Shelf) Show(id string) (api.ConversationShowResult, error) {
 	infos, err := s.Library.List("")
-	if err != nil {
+	if err != nil && len(infos) == 0 {
 		return api.ConversationShowResult{}, err
 	}
 	for _, info := range infos {
