@@ -145,6 +145,8 @@ func TestAgent(t *testing.T) {
 		"a person looks at its conversations":          testAgentConversations,
 		"B146 files and conversation go back":          testAgentBothBack,
 		"a long prompt comes from standard input":      testAgentReadsItsPrompt,
+		"an error is a line of JSON":                   testAgentErrorLines,
+		"a run leaves no window":                       testAgentLeavesNoWindow,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, bin) })
 	}
@@ -162,7 +164,7 @@ func testAgentReadsItsPrompt(t *testing.T, bin string) {
 	if m := h.model.Requests()[0].Messages; m[len(m)-1].Text() != prompt {
 		t.Errorf("the model got %d bytes of %d", len(m[len(m)-1].Text()), len(prompt))
 	}
-	if e := h.fails(2, "agent", "--model", "openai/m", "-p", "-"); !strings.Contains(e.Message, "no prompt on standard input") {
+	if e, _ := h.errorLine(2, "--json", "--model", "openai/m", "-p", "-"); !strings.Contains(e.Message, "no prompt on standard input") {
 		t.Errorf("without a prompt: %+v", e)
 	}
 }

@@ -42,6 +42,8 @@ const (
 	CodeNoDaemon         Code = "no_daemon"
 	CodeUnknownVerb      Code = "unknown_verb"
 	CodeUnsupported      Code = "unsupported"
+	CodeNoKey            Code = "no_key"
+	CodeModelFailed      Code = "model_failed"
 	CodeInternal         Code = "internal"
 )
 

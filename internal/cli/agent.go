@@ -32,23 +32,15 @@ Conversations are kept below $XDG_DATA_HOME/turnback/conversations.
 		Example: `  turnback agent --model anthropic/claude-sonnet-4-5
   turnback agent -p "make the tests pass" --yes --json
   turnback agent --continue`,
-		Args: command.ExactArgs(),
+		Args: func(cmd *cobra.Command, args []string) error { return asLine(command.ExactArgs()(cmd, args)) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Resume != "" && f.Continue {
-				return command.UsageError(cmd, "--resume and --continue exclude each other")
+			if err := agentUsage(cmd, f); err != nil {
+				return asLine(err)
 			}
-			if f.Fork && f.Resume == "" && !f.Continue {
-				return command.UsageError(cmd, "--fork goes with --resume or --continue")
-			}
-			if cmd.Flags().Changed("prompt") && strings.TrimSpace(f.Prompt) == "" {
-				return command.UsageError(cmd, "the prompt is empty")
-			}
-			if f.JSON && f.Prompt == "" {
-				return command.UsageError(cmd, "--json goes with --prompt")
-			}
-			return d.Agent(cmd.Context(), f)
+			return asLine(d.Agent(cmd.Context(), f))
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return asLine(command.FlagError(cmd, err)) })
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "do this `TASK` and end; - reads it from standard input")
 	flags.StringVar(&f.Model, "model", "", "use this `MODEL`, PROVIDER/NAME")
@@ -60,4 +52,27 @@ Conversations are kept below $XDG_DATA_HOME/turnback/conversations.
 	flags.BoolVar(&f.Conversation, "conversation", false, "let the model use checkpoint and rewind")
 	flags.BoolVar(&f.RewindFiles, "rewind-files", false, "a rewind puts the files back, too, or is refused")
 	return cmd
+}
+
+// asLine makes an error a line of the output that --json asks for.
+func asLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	return command.LinesFailure{Err: err}
+}
+
+// agentUsage says which options do not go together.
+func agentUsage(cmd *cobra.Command, f command.AgentFlags) error {
+	switch {
+	case f.Resume != "" && f.Continue:
+		return command.UsageError(cmd, "--resume and --continue exclude each other")
+	case f.Fork && f.Resume == "" && !f.Continue:
+		return command.UsageError(cmd, "--fork goes with --resume or --continue")
+	case cmd.Flags().Changed("prompt") && strings.TrimSpace(f.Prompt) == "":
+		return command.UsageError(cmd, "the prompt is empty")
+	case f.JSON && f.Prompt == "":
+		return command.UsageError(cmd, "--json goes with --prompt")
+	}
+	return nil
 }

@@ -65,11 +65,19 @@ type Options struct {
 
 // Run runs the agent until it is done, or the person leaves.
 func Run(ctx context.Context, o Options) (err error) {
+	if o.Flags.RewindFiles && !o.checkpoints() {
+		return api.Errorf(api.CodeInvalidParams, "--rewind-files is about rewinds, and the model has none").WithHint(api.Hint{
+			Param: "rewind-files", Detail: "add --conversation, or set conversation.checkpoint.enabled in the configuration",
+		})
+	}
 	m, err := o.models().pick(cmp.Or(o.Flags.Model, o.Config.Agent.Model))
 	if err != nil {
 		return err
 	}
-	s, reason, err := o.open()
+	if err := errors.Join(m.model.Ready(), o.somebody()); err != nil {
+		return told(err)
+	}
+	s, reason, unread, err := o.open()
 	if err != nil {
 		return err
 	}
@@ -82,13 +90,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, give()) }()
+	for _, problem := range unread {
+		face.Note("Passed over: " + problem)
+	}
 	root, files := o.Worktree(ctx, o.Dir)
 	dir, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
 	d := &report.Daemon{
-		Caller: o.Caller, Place: o.Place, SessionID: s.ID(), Transcript: s.Path(), PID: o.PID, Started: o.Started, Note: face.Note,
+		Caller: o.Caller, Place: o.Place, SessionID: s.ID(), Transcript: s.Path(), Headless: o.Flags.Headless, PID: o.PID, Started: o.Started, Note: face.Note,
 	}
 	permits := &permits{all: o.Flags.Yes, ask: ask, waits: d.Waits}
 	bench := &tool.Bench{
@@ -121,9 +132,6 @@ func (o Options) face(ctx context.Context) (f ui.Face, ask asker, give func() er
 		return ui.JSON{Out: o.Out}, nil, nothing, nil
 	case o.Flags.Headless:
 		return &ui.Lines{Text: o.Out, About: o.Err, Terminal: o.OutTerminal}, nil, nothing, nil
-	case o.Terminal.In == nil:
-		return nil, nil, nil, api.Errorf(api.CodeInvalidParams, "there is no terminal to talk in").
-			WithHint(api.Hint{Param: "prompt", Detail: "give a prompt with -p"})
 	}
 	c, err := ui.NewConsole(ctx, o.Terminal)
 	if err != nil {
@@ -132,59 +140,17 @@ func (o Options) face(ctx context.Context) (f ui.Face, ask asker, give func() er
 	return c, c.Ask, c.Close, nil
 }
 
+// somebody says that there is nobody to talk to.
+func (o Options) somebody() error {
+	if o.Flags.Headless || o.Terminal.In != nil {
+		return nil
+	}
+	return api.Errorf(api.CodeInvalidParams, "there is no terminal to talk in").
+		WithHint(api.Hint{Param: "prompt", Detail: "give a prompt with -p"})
+}
+
 func (o Options) checkpoints() bool {
 	return o.Flags.Conversation || o.Config.Conversation.Checkpoint.Enabled
-}
-
-// open opens the session that is meant, or a new one.
-func (o Options) open() (s *session.Session, reason string, err error) {
-	l := session.Library{Dir: o.DataDir, Now: o.Now}
-	switch {
-	case o.Flags.Resume != "":
-		place, err := l.Find(o.Flags.Resume)
-		if err != nil {
-			return nil, "", api.Errorf(api.CodeSessionNotFound, "%v", err).WithHint(api.Hint{Command: "turnback conversation list"})
-		}
-		s, err = o.take(l, place)
-		return s, "resume", err
-	case o.Flags.Continue:
-		infos, err := l.List(o.Dir)
-		if err != nil {
-			return nil, "", err
-		}
-		if len(infos) == 0 {
-			return nil, "", api.Errorf(api.CodeSessionNotFound, "there is no session of this directory yet").
-				WithHint(api.Hint{Detail: "start one without --continue"})
-		}
-		s, err = o.take(l, session.Place{Session: infos[0].ID})
-		return s, "resume", err
-	}
-	s, err = l.Create(o.Dir)
-	return s, "startup", err
-}
-
-// take opens a session at a place, or a copy of it.
-func (o Options) take(l session.Library, at session.Place) (*session.Session, error) {
-	if o.Flags.Fork {
-		return l.Fork(at.Session, at.Entry, o.Dir)
-	}
-	s, err := l.Open(at.Session)
-	if used, ok := errors.AsType[*session.InUseError](err); ok {
-		return nil, api.Errorf(api.CodeNotReady, "%v", used).WithHint(api.Hint{Detail: "add --fork to go on with a copy of it"})
-	}
-	if err != nil {
-		return nil, err
-	}
-	if at.Entry == "" {
-		return s, nil
-	}
-	if s.Entry(at.Entry) == nil {
-		return nil, errors.Join(api.Errorf(api.CodeSessionNotFound, "session %s has no entry %s", at.Session, at.Entry), s.Close())
-	}
-	if err := s.MoveLeaf(at.Entry); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
 }
 
 // once runs one turn.
@@ -194,19 +160,30 @@ func (o Options) once(ctx context.Context, a *loop.Agent, s *session.Session, fa
 	if errors.Is(err, loop.ErrAborted) {
 		return context.Canceled
 	}
+	if provider.IsKind(err, provider.KindTooLong) {
+		return api.Errorf(api.CodeModelFailed, "%v", err).WithHint(api.Hint{
+			Detail:  "it could not be made shorter by a summary either: go back to an earlier place by --resume SESSION/ENTRY, start anew without --continue or --resume, or name a model that takes more by --model",
+			Command: "turnback conversation show " + s.ID(),
+		})
+	}
 	return told(err)
 }
 
 // told is an error as the person gets it, with what to do.
 func told(err error) error {
-	if e, ok := errors.AsType[*provider.Error](err); ok {
-		out := api.Errorf(api.CodeInternal, "%s", e.Text)
-		if e.Hint != "" {
-			return out.WithHint(api.Hint{Detail: e.Hint})
-		}
-		return out
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	code := api.CodeModelFailed
+	if e.Kind == provider.KindNoKey {
+		code = api.CodeNoKey
+	}
+	out := api.Errorf(code, "%s", e.Text)
+	if e.Hint != "" {
+		return out.WithHint(api.Hint{Detail: e.Hint})
+	}
+	return out
 }
 
 // FindShell is the shell for commands: bash where it is, else sh.

@@ -443,21 +443,34 @@ func TestCompactionCarriesTheCheckpoint(t *testing.T) {
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
+	gives := func(r fakemodel.ChatReply) func(*house, *coder.Flags) {
+		return func(h *house, _ *coder.Flags) { h.model.Add(r) }
+	}
+	page := fakemodel.ChatReply{Body: "<!DOCTYPE html>\n<title>Welcome</title>\n", Type: "text/html; charset=utf-8"}
 	cases := []struct {
 		name   string
 		change func(h *house, f *coder.Flags)
 		want   string
 		hint   string
+		code   api.Code
 	}{
-		{"no model", func(_ *house, f *coder.Flags) { f.Model = "test-model" }, `"test-model" names no provider`, ""},
-		{"no key", func(h *house, _ *coder.Flags) { h.env["OPENAI_BASE_URL"] = "" }, "there is no key for https://api.openai.com/v1", "set OPENAI_API_KEY"},
-		{"no anthropic key", func(_ *house, f *coder.Flags) { f.Model = "anthropic/x" }, "there is no key for https://api.anthropic.com", "set ANTHROPIC_API_KEY"},
-		{"no such provider", func(_ *house, f *coder.Flags) { f.Model = "nowhere/x" }, `there is no provider "nowhere"`, ""},
-		{"refused", func(h *house, _ *coder.Flags) { h.env["OPENAI_BASE_URL"] = "http://127.0.0.1:1/v1" }, "no answer from http://127.0.0.1:1/v1", "OPENAI_BASE_URL"},
-		{"401", func(h *house, _ *coder.Flags) { h.model.Add(fakemodel.ChatReply{Status: 401, Message: "bad key"}) }, "does not take the key: bad key", "check OPENAI_API_KEY"},
-		{"404", func(h *house, _ *coder.Flags) {
-			h.model.Add(fakemodel.ChatReply{Status: 404, Message: "no such model"})
-		}, "knows no model test-model", "--model"},
+		{"no model", func(_ *house, f *coder.Flags) { f.Model = "test-model" }, `"test-model" names no provider`, "", api.CodeInvalidParams},
+		{"no key", func(h *house, _ *coder.Flags) { h.env["OPENAI_BASE_URL"] = "" }, "there is no key for https://api.openai.com/v1", "set OPENAI_API_KEY", api.CodeNoKey},
+		{"no anthropic key", func(_ *house, f *coder.Flags) { f.Model = "anthropic/x" }, "there is no key for https://api.anthropic.com", "set ANTHROPIC_API_KEY", api.CodeNoKey},
+		{"a web page", gives(page), "does not answer as a model's API: it sent text/html in the place of events", "is OPENAI_BASE_URL right", api.CodeModelFailed},
+		{"no stream", gives(fakemodel.ChatReply{Body: `{"choices":[]}`, Type: "application/json"}), "it sent application/json", "is OPENAI_BASE_URL right", api.CodeModelFailed},
+		{"an error in the stream", gives(fakemodel.ChatReply{Body: `data: {"error":{"message":"the engine fell over"}}` + "\n\n", Type: "text/event-stream"}), "/v1 answered with an error: received error while streaming: ", "", api.CodeModelFailed},
+		{"an empty answer", gives(fakemodel.ChatReply{}), "openai/test-model gave an empty answer (stop)", "ask again", api.CodeModelFailed},
+		{"an empty answer that was cut", gives(fakemodel.ChatReply{Finish: "length"}), "gave an empty answer (length)", "ask for less", api.CodeModelFailed},
+		{"a filter", gives(fakemodel.ChatReply{Text: "I", Finish: "content_filter"}), "openai/test-model declined to answer (content_filter)", "in other words", api.CodeModelFailed},
+		{"--rewind-files alone", func(_ *house, f *coder.Flags) { f.RewindFiles = true }, "--rewind-files is about rewinds", "add --conversation", api.CodeInvalidParams},
+		{"no such provider", func(_ *house, f *coder.Flags) { f.Model = "nowhere/x" }, `there is no provider "nowhere"`, "", api.CodeInvalidParams},
+		{"refused", func(h *house, _ *coder.Flags) { h.env["OPENAI_BASE_URL"] = "http://127.0.0.1:1/v1" }, "no answer from http://127.0.0.1:1/v1", "OPENAI_BASE_URL", api.CodeModelFailed},
+		{"401", gives(fakemodel.ChatReply{Status: 401, Message: "bad key"}), "does not take the key: bad key", "check OPENAI_API_KEY", api.CodeModelFailed},
+		{"404", gives(fakemodel.ChatReply{Status: 404, Message: "no such model"}), "knows no model test-model", "--model", api.CodeModelFailed},
+		{"too long", func(h *house, _ *coder.Flags) {
+			h.model.Add(fakemodel.ChatReply{Status: 400, Message: "maximum context length exceeded", Keep: true})
+		}, "the conversation is too long for test-model", "start anew without --continue", api.CodeModelFailed},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -466,8 +479,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			c.change(h, &f)
 			got := h.does(t.Context(), f)
 			e := api.AsError(got.err)
-			if e == nil || !strings.Contains(e.Message, c.want) {
-				t.Fatalf("error %v", got.err)
+			if e == nil || !strings.Contains(e.Message, c.want) || e.Code != c.code {
+				t.Fatalf("error %+v", e)
 			}
 			if c.hint != "" && (e.Hint == nil || !strings.Contains(e.Hint.Detail, c.hint)) {
 				t.Errorf("hint %+v", e.Hint)

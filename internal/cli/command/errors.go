@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,13 @@ type JSONFailure struct{ Err error }
 func (f JSONFailure) Error() string { return f.Err.Error() }
 func (f JSONFailure) Unwrap() error { return f.Err }
 
+// LinesFailure is an error of a command that prints lines of JSON when it is asked
+// for JSON: the error is one of them.
+type LinesFailure struct{ Err error }
+
+func (f LinesFailure) Error() string { return f.Err.Error() }
+func (f LinesFailure) Unwrap() error { return f.Err }
+
 // Report prints an error, if there is one, and returns the exit status.
 func Report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	if err == nil {
@@ -51,6 +59,11 @@ func Report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		e, status = api.Errorf(api.CodeInternal, "stopped by a signal"), exitInterrupted
 	}
+	if _, lines := errors.AsType[LinesFailure](err); lines && asJSON {
+		if writeLine(d.Streams.Out, e) == nil {
+			return status
+		}
+	}
 	if _, speaksJSON := errors.AsType[JSONFailure](err); asJSON || speaksJSON {
 		if WriteJSON(d.Streams.Out, map[string]*api.Error{"error": e}) == nil {
 			return status
@@ -59,6 +72,14 @@ func Report(ctx context.Context, d Deps, err error, asJSON bool) int {
 	shown := fmt.Sprint(e.Message, e.Hint)
 	_, _ = io.WriteString(d.Streams.Err, d.Format(context.WithoutCancel(ctx), shown).Error(e))
 	return status
+}
+
+// writeLine prints an error as one line among others.
+func writeLine(w io.Writer, e *api.Error) error {
+	return json.NewEncoder(w).Encode(struct {
+		Type string `json:"type"`
+		*api.Error
+	}{"error", e})
 }
 
 // unread reports that the reader of an output has gone, as head does when it has

@@ -44,8 +44,14 @@ func (h *helper) run(ctx context.Context) (string, error) {
 		}
 		h.messages = append(h.messages, reply.Message)
 		calls := reply.Message.Calls()
-		if len(calls) == 0 {
-			return reply.Message.JoinedText(), nil
+		switch text := reply.Message.JoinedText(); {
+		case len(calls) > 0:
+		case reply.Declined:
+			return "", provider.Declined(reply)
+		case text == "":
+			return "", provider.Empty(reply)
+		default:
+			return text, nil
 		}
 		results := session.Message{Role: session.RoleTool}
 		for _, call := range calls {

@@ -79,11 +79,20 @@ func (a *Agent) run(ctx context.Context) error {
 			}
 			continue
 		}
+		if reply.Declined {
+			return provider.Declined(reply)
+		}
 		if reply.CutShort {
 			a.note("The answer was cut: it reached the length that the model may give.")
 		}
-		if goesOn, err := a.guard(); err != nil || !goesOn {
+		goesOn, err := a.guard()
+		switch {
+		case err != nil:
 			return err
+		case !goesOn && reply.Message.JoinedText() == "":
+			return provider.Empty(reply)
+		case !goesOn:
+			return nil
 		}
 	}
 	return ctx.Err()

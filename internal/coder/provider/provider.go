@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"mime"
+	"net/url"
 	"strings"
 
 	"github.com/turnback/turnback/conversation/session"
@@ -16,6 +18,10 @@ import (
 type Model interface {
 	// Name is PROVIDER/NAME, as the person gives it.
 	Name() string
+
+	// Ready is nil, or an *Error that says what is missing before the model can be
+	// asked at all.
+	Ready() error
 
 	// ReminderRole is the role of the messages that the host adds.
 	ReminderRole() session.Role
@@ -52,6 +58,8 @@ type Reply struct {
 	Bytes   int // of the request
 	// CutShort says that the model stopped because its answer had grown too long.
 	CutShort bool
+	// Declined says that the model, or a filter behind it, would not answer.
+	Declined bool
 }
 
 // Usage is what the provider counted, in tokens. Zero: it told nothing.
@@ -73,6 +81,9 @@ const (
 	KindModel     Kind = "model" // no such model
 	KindTooLong   Kind = "too_long"
 	KindSignature Kind = "signature" // a signed block of an earlier message was not taken
+	KindStranger  Kind = "stranger"  // what answered does not speak the API
+	KindEmpty     Kind = "empty"     // an answer with neither a text nor a call
+	KindDeclined  Kind = "declined"  // the model would not answer
 	KindOther     Kind = "other"
 )
 
@@ -100,33 +111,73 @@ func IsKind(err error, kind Kind) bool {
 type Place struct {
 	Model  string // without the provider
 	URL    string
+	Key    string // never told: a provider may say it again in an error
 	KeyVar string // environment variable with the key
 	URLVar string // environment variable with the base URL
+}
+
+// NoKey is the error for a provider that cannot be asked without one.
+func (p Place) NoKey() *Error {
+	return &Error{Kind: KindNoKey, Text: "there is no key for " + p.shown(), Hint: "set " + p.KeyVar}
+}
+
+// Stranger is the error for an answer that holds not one event of the API. The type
+// is that of its content, as its header says.
+func (p Place) Stranger(contentType string) *Error {
+	what := "no event that it knows"
+	if media, _, err := mime.ParseMediaType(contentType); err == nil && media != "text/event-stream" {
+		what = media + " in the place of events"
+	}
+	return &Error{
+		Kind: KindStranger, Text: p.shown() + " does not answer as a model's API: it sent " + what,
+		Hint: "is " + p.URLVar + " right, with its path?",
+	}
+}
+
+// shown is the address without what is secret in it.
+func (p Place) shown() string {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return p.hide(p.URL)
+	}
+	return p.hide(u.Redacted())
+}
+
+// leastSecret is how long a key is at least, in bytes: shorter ones would take
+// pieces out of common words.
+const leastSecret = 6
+
+// hide takes the key out of a text.
+func (p Place) hide(text string) string {
+	if key := strings.TrimSpace(p.Key); len(key) >= leastSecret {
+		return strings.ReplaceAll(text, key, "***")
+	}
+	return text
 }
 
 // Failed is the error for what a library returned. Message is the provider's own,
 // status that of its answer, 0 when there was none.
 func (p Place) Failed(err error, status int, message string) *Error {
 	e := &Error{Kind: KindOther, Status: status, Err: err}
-	said := strings.TrimSpace(strings.Join(strings.Fields(message), " "))
+	said := p.hide(strings.Join(strings.Fields(message), " "))
 	lower := strings.ToLower(said)
 	switch {
 	case status == 0:
-		e.Kind, e.Text = KindRefused, "no answer from "+p.URL+": "+cause(err)
+		e.Kind, e.Text = KindRefused, "no answer from "+p.shown()+": "+firstRunes(p.hide(cause(err)), 300)
 		e.Hint = "is it running, and is " + p.URLVar + " right?"
 		return e
 	case status == 401 || status == 403:
-		e.Kind, e.Text, e.Hint = KindAuth, p.URL+" does not take the key", "check "+p.KeyVar
+		e.Kind, e.Text, e.Hint = KindAuth, p.shown()+" does not take the key", "check "+p.KeyVar
 	case status == 429 || status == 529:
-		e.Kind, e.Text, e.Hint = KindLimit, p.URL+" takes no more requests now", "wait, or look at the limits of the account"
+		e.Kind, e.Text, e.Hint = KindLimit, p.shown()+" takes no more requests now", "wait, or look at the limits of the account"
 	case strings.Contains(lower, "signature") && status == 400:
 		e.Kind, e.Text = KindSignature, "the provider does not take a signed block of an earlier message"
 	case tooLong(lower) && (status == 400 || status == 413):
-		e.Kind, e.Text, e.Hint = KindTooLong, "the conversation is too long for "+p.Model, "/compact makes it shorter"
+		e.Kind, e.Text = KindTooLong, "the conversation is too long for "+p.Model
 	case status == 404, strings.Contains(lower, "model") && (strings.Contains(lower, "not found") || strings.Contains(lower, "does not exist")):
-		e.Kind, e.Text, e.Hint = KindModel, p.URL+" knows no model "+p.Model, "name another one by --model"
+		e.Kind, e.Text, e.Hint = KindModel, p.shown()+" knows no model "+p.Model, "name another one by --model"
 	default:
-		e.Text = p.URL + " answered with an error"
+		e.Text = p.shown() + " answered with an error"
 	}
 	if said != "" {
 		e.Text += ": " + firstRunes(said, 300)
@@ -135,8 +186,33 @@ func (p Place) Failed(err error, status int, message string) *Error {
 }
 
 // CutOff is the error for an answer that ended in its midst.
-func CutOff(url string) *Error {
-	return &Error{Kind: KindRefused, Text: url + " broke off in the middle of an answer", Hint: "say go on"}
+func (p Place) CutOff() *Error {
+	return &Error{Kind: KindRefused, Text: p.shown() + " broke off in the middle of an answer", Hint: "say go on"}
+}
+
+// Declined is the error for an answer in which the model would not answer.
+func Declined(r Reply) *Error {
+	return &Error{
+		Kind: KindDeclined, Text: r.Message.Model + " declined to answer" + stopped(r),
+		Hint: "ask in other words, or name another model by --model",
+	}
+}
+
+// Empty is the error for an answer that holds neither a text nor a call.
+func Empty(r Reply) *Error {
+	e := &Error{Kind: KindEmpty, Text: r.Message.Model + " gave an empty answer" + stopped(r), Hint: "ask again, or name another model by --model"}
+	if r.CutShort {
+		e.Hint = "it thought for longer than an answer may grow: ask for less at once"
+	}
+	return e
+}
+
+// stopped is why an answer ended, in the provider's word.
+func stopped(r Reply) string {
+	if r.Message.Stop == "" {
+		return ""
+	}
+	return " (" + r.Message.Stop + ")"
 }
 
 func tooLong(message string) bool {

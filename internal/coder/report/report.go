@@ -29,6 +29,7 @@ type Daemon struct {
 	Place      api.Place // of the agent; Ancestors holds the agent's own process
 	SessionID  string
 	Transcript string // absolute path of the session file
+	Headless   bool   // one task, without a person
 	PID        int
 	Started    string            // start time of the process, as package terminal tells it
 	Note       func(text string) // tells the person
@@ -98,7 +99,7 @@ func (d *Daemon) report(kind api.ReportKind, event string) api.AgentReport {
 	defer d.mu.Unlock()
 	return api.AgentReport{
 		Place: d.Place, Agent: Agent, Event: event, Kind: kind, SessionID: d.SessionID, PromptID: d.turn,
-		Transcript: d.Transcript, AgentPID: d.PID, AgentStarted: d.Started,
+		Transcript: d.Transcript, Headless: d.Headless, AgentPID: d.PID, AgentStarted: d.Started,
 	}
 }
 

@@ -38,6 +38,9 @@ type ChatReply struct {
 	Calls []ChatCall
 	Usage map[string]int // overrides prompt_tokens and completion_tokens
 
+	Body, Type string // in the place of a reply: a whole body, with its Content-Type
+	Finish     string // overrides finish_reason
+
 	Status  int    // an error: HTTP status
 	Message string // and its words
 
@@ -61,6 +64,7 @@ type ChatRequest struct {
 	Messages []ChatMessage
 	Tools    []string
 	Problems []string
+	Header   http.Header
 	Key      string // of the Authorization header: "" or "set"
 }
 
@@ -173,7 +177,7 @@ func (c *Chat) handle(w http.ResponseWriter, r *http.Request) {
 		chatError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	request := ChatRequest{Body: raw, Messages: body.Messages, Problems: ValidateChat(body.Messages)}
+	request := ChatRequest{Body: raw, Header: r.Header, Messages: body.Messages, Problems: ValidateChat(body.Messages)}
 	for _, t := range body.Tools {
 		request.Tools = append(request.Tools, t.Function.Name)
 	}
@@ -190,6 +194,11 @@ func (c *Chat) handle(w http.ResponseWriter, r *http.Request) {
 	reply := c.take(body)
 	if reply.Status != 0 {
 		chatError(w, reply.Status, reply.Message)
+		return
+	}
+	if reply.Body != "" {
+		w.Header().Set("Content-Type", reply.Type)
+		_, _ = io.WriteString(w, reply.Body) // a failed write means that the client is gone
 		return
 	}
 	c.stream(w, r, body.Model, len(raw), reply)
@@ -266,6 +275,9 @@ func (c *Chat) stream(w http.ResponseWriter, r *http.Request, model string, size
 		for _, piece := range []string{args[:len(args)/2], args[len(args)/2:]} {
 			chunk(map[string]any{"tool_calls": []any{map[string]any{"index": i, "function": map[string]any{"arguments": piece}}}}, nil, nil)
 		}
+	}
+	if reply.Finish != "" {
+		finish = reply.Finish
 	}
 	chunk(map[string]any{}, finish, nil)
 	usage := map[string]any{"prompt_tokens": (size + 3) / 4, "completion_tokens": 20, "total_tokens": (size+3)/4 + 20}

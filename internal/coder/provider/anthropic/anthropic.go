@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
@@ -48,12 +49,20 @@ func New(o Options) *Model {
 	o.BaseURL = cmp.Or(o.BaseURL, defaultURL)
 	// Nothing is taken from the environment behind the caller's back.
 	return &Model{o: o, client: sdk.NewClient(
-		option.WithoutEnvironmentDefaults(), option.WithBaseURL(o.BaseURL), option.WithAPIKey(o.Key),
+		option.WithoutEnvironmentDefaults(), option.WithHTTPClient(provider.Client()), option.WithBaseURL(o.BaseURL), option.WithAPIKey(o.Key),
 	)}
 }
 
 // Name implements provider.Model.
 func (m *Model) Name() string { return cmp.Or(m.o.Label, Provider) + "/" + m.o.Name }
+
+// Ready implements provider.Model.
+func (m *Model) Ready() error {
+	if m.o.Key == "" {
+		return m.place().NoKey()
+	}
+	return nil
+}
 
 // ReminderRole implements provider.Model: a system message in the midst of a list
 // is not taken.
@@ -67,21 +76,21 @@ func (m *Model) Size(messages []session.Message) (int, error) {
 
 // Answer implements provider.Model.
 func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string)) (provider.Reply, error) {
-	if m.o.Key == "" {
-		return provider.Reply{}, &provider.Error{
-			Kind: provider.KindNoKey, Text: "there is no key for " + m.o.BaseURL, Hint: "set " + m.o.KeyVar,
-		}
+	if err := m.Ready(); err != nil {
+		return provider.Reply{}, err
 	}
 	raw, err := m.encode(r)
 	if err != nil {
 		return provider.Reply{}, err
 	}
-	stream := m.client.Messages.NewStreaming(ctx, param.Override[sdk.MessageNewParams](raw))
+	var response *http.Response
+	stream := m.client.Messages.NewStreaming(ctx, param.Override[sdk.MessageNewParams](raw), option.WithResponseInto(&response))
 	defer stream.Close()
 	var got sdk.Message
-	done := map[int64]bool{}
+	done, events := map[int64]bool{}, 0
 	for stream.Next() {
 		event := stream.Current()
+		events++
 		if err := got.Accumulate(event); err != nil {
 			return provider.Reply{}, err
 		}
@@ -99,8 +108,11 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 	if err := stream.Err(); err != nil {
 		return reply, m.failed(ctx, err)
 	}
-	if reply.Message.Stop == "" {
-		return reply, provider.CutOff(m.o.BaseURL)
+	switch {
+	case events == 0 && response != nil:
+		return reply, m.place().Stranger(response.Header.Get("Content-Type"))
+	case reply.Message.Stop == "":
+		return reply, m.place().CutOff()
 	}
 	return reply, nil
 }
@@ -131,6 +143,7 @@ func (m *Model) reply(got sdk.Message, done map[int64]bool) provider.Reply {
 	return provider.Reply{
 		Message:  msg,
 		CutShort: got.StopReason == sdk.StopReasonMaxTokens,
+		Declined: got.StopReason == sdk.StopReasonRefusal,
 		Usage: provider.Usage{
 			Input:  u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens,
 			Cached: u.CacheReadInputTokens, Output: u.OutputTokens,
@@ -142,11 +155,15 @@ func (m *Model) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	place := provider.Place{Model: m.o.Name, URL: m.o.BaseURL, KeyVar: m.o.KeyVar, URLVar: m.o.URLVar}
 	if known, ok := errors.AsType[*sdk.Error](err); ok {
-		return place.Failed(err, known.StatusCode, cmp.Or(known.Message, plain(known.RawJSON())))
+		return m.place().Failed(err, known.StatusCode, cmp.Or(known.Message, plain(known.RawJSON())))
 	}
-	return place.Failed(err, 0, "")
+	return m.place().Failed(err, 0, "")
+}
+
+// place is where the model is reached.
+func (m *Model) place() provider.Place {
+	return provider.Place{Model: m.o.Name, URL: m.o.BaseURL, Key: m.o.Key, KeyVar: m.o.KeyVar, URLVar: m.o.URLVar}
 }
 
 // plain is a body that is no error in the provider's form, if it is a text.

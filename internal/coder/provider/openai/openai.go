@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/coder/provider"
@@ -41,8 +43,8 @@ type Options struct {
 
 // Model is a model behind an endpoint.
 type Model struct {
-	o      Options
-	client sdk.Client
+	o    Options
+	chat sdk.ChatCompletionService
 }
 
 var _ provider.Model = (*Model)(nil)
@@ -50,7 +52,11 @@ var _ provider.Model = (*Model)(nil)
 // New makes a model. It asks nothing of anybody yet.
 func New(o Options) *Model {
 	o.BaseURL = cmp.Or(o.BaseURL, defaultURL)
-	return &Model{o: o, client: sdk.NewClient(option.WithBaseURL(o.BaseURL), option.WithAPIKey(cmp.Or(o.Key, noKey)))}
+	// The client as a whole would take headers, keys and addresses from the
+	// environment behind the caller's back.
+	return &Model{o: o, chat: sdk.NewChatCompletionService(
+		option.WithHTTPClient(provider.Client()), option.WithBaseURL(o.BaseURL), option.WithAPIKey(cmp.Or(o.Key, noKey)),
+	)}
 }
 
 // Name implements provider.Model.
@@ -70,6 +76,14 @@ func (m *Model) systemRole() string {
 	return "system"
 }
 
+// Ready implements provider.Model.
+func (m *Model) Ready() error {
+	if m.o.Key == "" && m.own() {
+		return m.place().NoKey()
+	}
+	return nil
+}
+
 // ReminderRole implements provider.Model.
 func (m *Model) ReminderRole() session.Role {
 	if m.own() {
@@ -86,19 +100,19 @@ func (m *Model) Size(messages []session.Message) (int, error) {
 
 // Answer implements provider.Model.
 func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string)) (provider.Reply, error) {
-	if m.o.Key == "" && m.own() {
-		return provider.Reply{}, &provider.Error{
-			Kind: provider.KindNoKey, Text: "there is no key for " + m.o.BaseURL, Hint: "set " + m.o.KeyVar,
-		}
+	if err := m.Ready(); err != nil {
+		return provider.Reply{}, err
 	}
 	raw, err := m.encode(r)
 	if err != nil {
 		return provider.Reply{}, err
 	}
-	stream := m.client.Chat.Completions.NewStreaming(ctx, param.Override[sdk.ChatCompletionNewParams](raw))
+	var response *http.Response
+	stream := m.chat.NewStreaming(ctx, param.Override[sdk.ChatCompletionNewParams](raw), option.WithResponseInto(&response))
 	defer stream.Close()
 	var got answer
 	for stream.Next() {
+		got.events++
 		got.take(stream.Current(), said)
 	}
 	err = stream.Err()
@@ -107,8 +121,10 @@ func (m *Model) Answer(ctx context.Context, r provider.Request, said func(string
 	switch {
 	case err != nil:
 		return reply, m.failed(ctx, err)
+	case got.events == 0 && response != nil:
+		return reply, m.place().Stranger(response.Header.Get("Content-Type"))
 	case got.stop == "":
-		return reply, provider.CutOff(m.o.BaseURL)
+		return reply, m.place().CutOff()
 	}
 	return reply, nil
 }
@@ -117,19 +133,28 @@ func (m *Model) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	place := provider.Place{Model: m.o.Name, URL: m.o.BaseURL, KeyVar: m.o.KeyVar, URLVar: m.o.URLVar}
 	if known, ok := errors.AsType[*sdk.Error](err); ok {
-		return place.Failed(err, known.StatusCode, known.Message)
+		return m.place().Failed(err, known.StatusCode, known.Message)
 	}
-	return place.Failed(err, 0, "")
+	if sent, ok := errors.AsType[*ssestream.StreamError](err); ok {
+		return m.place().Failed(err, http.StatusOK, sent.Message)
+	}
+	return m.place().Failed(err, 0, "")
+}
+
+// place is where the model is reached.
+func (m *Model) place() provider.Place {
+	return provider.Place{Model: m.o.Name, URL: m.o.BaseURL, Key: m.o.Key, KeyVar: m.o.KeyVar, URLVar: m.o.URLVar}
 }
 
 // answer gathers the pieces of one.
 type answer struct {
-	text  strings.Builder
-	calls []*piece
-	stop  string
-	usage provider.Usage
+	events   int
+	declined bool
+	text     strings.Builder
+	calls    []*piece
+	stop     string
+	usage    provider.Usage
 }
 
 // piece is a call as far as it has come.
@@ -147,6 +172,7 @@ func (a *answer) take(chunk sdk.ChatCompletionChunk, said func(string)) {
 		return
 	}
 	choice := chunk.Choices[0]
+	a.declined = a.declined || choice.Delta.Refusal != ""
 	if text := choice.Delta.Content + choice.Delta.Refusal; text != "" {
 		a.text.WriteString(text)
 		said(text)
@@ -186,5 +212,5 @@ func (a *answer) reply(model string, whole bool) provider.Reply {
 		id := cmp.Or(c.id, "call_"+strconv.Itoa(i))
 		m.Parts = append(m.Parts, session.Part{Kind: session.KindCall, CallID: id, Name: c.name, Arguments: cmp.Or(c.args.String(), "{}")})
 	}
-	return provider.Reply{Message: m, Usage: a.usage, CutShort: a.stop == "length"}
+	return provider.Reply{Message: m, Usage: a.usage, CutShort: a.stop == "length", Declined: a.declined || a.stop == "content_filter"}
 }
