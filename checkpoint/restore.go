@@ -45,7 +45,8 @@ type RestoreRequest struct {
 	// saved; nil: there are none.
 	OpenTurns func(ctx context.Context) ([]OpenTurn, error)
 
-	Half *Half // what is put back with the files or not at all; nil: nothing. Not of RestoreStaged
+	Half *Half       // what is put back with the files or not at all; nil: nothing. Not of RestoreStaged
+	Talk func() Talk // the pane's conversation now, for the safety checkpoint; nil: not known
 
 	Turn     int    // the pane's open or newest turn, for the safety checkpoint
 	State    string // and its state
@@ -275,6 +276,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	}
 	l.files, l.taken = p.Made(), p.Taken()
 	safety := &Checkpoint{Kind: KindSafety, Pane: j.request.Pane, Turn: j.request.Turn, State: j.request.State, Label: j.label}
+	safety.Of(j.request.Talk)
 	if err := s.record(ctx, l, safety, []int{j.to.N}); err != nil {
 		return err
 	}

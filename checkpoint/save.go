@@ -154,6 +154,7 @@ func (s *Store) Begin(ctx context.Context, r BeginRequest) (BeginResult, error) 
 		late.Mark(ctx, s.repo, c, previous.Tree, l.made.Tree, r.LetGo)
 		at, uncertain := s.now().UTC(), c.Uncertain
 		if r.SaveStart && !l.state().Same(previous) {
+			c.Of(r.Talk)
 			if err := s.record(ctx, l, c, nil); err != nil {
 				return err
 			}

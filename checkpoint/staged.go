@@ -76,6 +76,7 @@ func (s *Store) restoreStaged(ctx context.Context, l *looked, res *RestoreResult
 		Kind: KindSafety, Pane: r.Pane, Turn: r.Turn, State: r.State,
 		Label: fmt.Sprintf("before restoring the index of checkpoint %d", c.N),
 	}
+	safety.Of(r.Talk)
 	if err := s.record(ctx, l, safety, []int{c.N}); err != nil {
 		return err
 	}

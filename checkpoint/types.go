@@ -25,6 +25,7 @@ type (
 	NotSaved   = record.NotSaved
 	PaneInfo   = record.PaneInfo
 	TurnID     = record.TurnID
+	Talk       = record.Talk
 )
 
 // OpenTurn is a turn that goes on, or is not saved yet; see package company.
@@ -60,6 +61,7 @@ type BeginRequest struct {
 	Turn      int  // the turn that begins
 	SaveStart bool // save what changed since the newest checkpoint as kind start
 	Agent     string
+	Talk      func() Talk // the conversation before it, for what is saved; nil: not known
 	// LetGo is asked when the work tree was seen: since when the agent goes on
 	// without waiting; zero: it waits. nil: it does.
 	LetGo func() time.Time
