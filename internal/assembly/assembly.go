@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -25,6 +26,7 @@ import (
 	"github.com/turnback/turnback/internal/daemon"
 	"github.com/turnback/turnback/internal/git"
 	"github.com/turnback/turnback/internal/git/locate"
+	"github.com/turnback/turnback/internal/launch"
 	"github.com/turnback/turnback/internal/proxy"
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/tour"
@@ -131,7 +133,7 @@ func (p Process) proxy() *cobra.Command {
 func (p Process) run() *cobra.Command {
 	return cli.NewRunCommand(cli.RunDeps{
 		In: p.Stdin, Out: p.Stdout, Err: p.Stderr, Environ: p.Environ, Getenv: p.getenv, Dir: p.Dir, Executable: p.Executable,
-		TempDir: p.TempDir, Config: p.config,
+		TempDir: p.TempDir, Config: p.config, Managed: launch.ManagedFolder(runtime.GOOS),
 		Signals: func() (<-chan os.Signal, func()) { return endings(p.streams().InTerminal) },
 	})
 }

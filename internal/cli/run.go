@@ -32,6 +32,7 @@ type RunDeps struct {
 	Dir          func() (string, error) // the working directory, absolute
 	Executable   func() (string, error) // this program, absolute
 	TempDir      string
+	Managed      string // folder of an administrator's settings of Claude Code
 	Config       func() (config.Config, error)
 	Signals      func() (signals <-chan os.Signal, stop func()) // those that end a process
 }
@@ -130,7 +131,7 @@ func (d RunDeps) plan(args []string) (*launch.Plan, string, error) {
 		return nil, "", fmt.Errorf("name this launch: %w", err)
 	}
 	plan, err := launch.New(launch.Options{
-		Args: args, Environ: d.Environ, Dir: dir, Self: self, ID: hex.EncodeToString(id[:]),
+		Args: args, Environ: d.Environ, Dir: dir, Self: self, ID: hex.EncodeToString(id[:]), Managed: d.Managed,
 		Configured: map[string]string{
 			"anthropic": c.Conversation.Proxy.Anthropic, "openai": c.Conversation.Proxy.OpenAI, "gemini": c.Conversation.Proxy.Gemini,
 		},

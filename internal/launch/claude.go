@@ -67,10 +67,8 @@ func (p *Plan) claude() error {
 		}
 		return p.options.getenv(name)
 	}
-	if p.options.Configured[p.Provider] == "" {
-		if err := claudeWay(value); err != nil {
-			return err
-		}
+	if err := claudeWay(value); err != nil { // also with an upstream of ours: no base URL is asked there
+		return err
 	}
 	helper := slices.ContainsFunc(layers, func(l claudeSettings) bool { return l.APIKeyHelper != "" })
 	if p.options.Configured[p.Provider] == "" && value("ANTHROPIC_API_KEY") == "" && value("ANTHROPIC_AUTH_TOKEN") == "" && !helper && !p.claudeHasKey() {
@@ -110,7 +108,10 @@ func claudeWay(value func(string) string) error {
 
 // claudeLayers are the settings that will hold, the strongest first.
 func (p *Plan) claudeLayers() ([]claudeSettings, error) {
-	var layers []claudeSettings
+	layers, err := p.managedLayers()
+	if err != nil {
+		return nil, err
+	}
 	add := func(where string, text []byte) error {
 		var s claudeSettings
 		if err := json.Unmarshal(settingsText(text), &s); err != nil {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (p *Plan) codexConfig() (codexConfig, error) {
 			continue
 		}
 		if err == nil {
-			err = toml.Unmarshal(text, &config)
+			err = toml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &config) // Codex takes a byte order mark
 		}
 		if err != nil {
 			return config, unsupported("%s cannot be read, so it is not known where Codex sends its requests: %v", path, err)
@@ -141,7 +142,7 @@ func (p *Plan) wireCodex(c *Command, id, base string) error {
 	var sets []string
 	if id == "" {
 		sets = append(sets, "model_provider="+quoted(codexOwn), fmt.Sprintf(
-			"model_providers.%s={name=%q, base_url=%s, wire_api=%q, requires_openai_auth=true, env_http_headers={%s=%q}}",
+			"model_providers.%s={name=%q, base_url=%s, wire_api=%q, requires_openai_auth=true, supports_websockets=false, env_http_headers={%s=%q}}",
 			codexOwn, "OpenAI", quoted(u.String()), "responses", secretHeader, ProxySecret,
 		))
 	} else {

@@ -30,6 +30,7 @@ type Options struct {
 	Dir     string   // where the agent is to work, absolute
 	Self    string   // turnback's own program, absolute
 	ID      string   // public id of this launch
+	Managed string   // folder of an administrator's settings of Claude Code, see ManagedFolder; empty: none
 
 	// Configured has the upstreams that [conversation.proxy] names, by provider.
 	// They stand in for what an agent would have used.
