@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/codex"
 	"github.com/turnback/turnback/internal/agents/history"
 	"github.com/turnback/turnback/internal/conversations/back"
 )
@@ -23,7 +24,7 @@ type talker interface {
 
 // talkers are those agents by name.
 func talkers() map[string]talker {
-	return map[string]talker{claude.Name: claude.New()}
+	return map[string]talker{claude.Name: claude.New(), codex.Name: codex.Adapter{}}
 }
 
 func copiers() map[string]back.Copier {

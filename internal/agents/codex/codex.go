@@ -39,10 +39,13 @@ func (Adapter) Parse(event string, object []byte, _ func(string) string) (api.Ag
 	switch event {
 	case "UserPromptSubmit":
 		r.Kind, r.Prompt = api.ReportPrompt, f.Text("prompt")
+		r.TranscriptPlace = place(r.Transcript, r.PromptID, true) // of a turn that ended without a word
 	case "Stop":
 		r.Kind, r.Message = api.ReportStop, f.Text("last_assistant_message")
+		r.TranscriptPlace = place(r.Transcript, r.PromptID, false)
 	case "Interrupt":
 		r.Kind = api.ReportAborted
+		r.TranscriptPlace = place(r.Transcript, r.PromptID, false)
 	case "SessionEnd":
 		r.Kind, r.Reason = api.ReportSessionEnd, f.Text("reason")
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,4 +87,24 @@ func below(folder, path string, depth int) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Tail is the end of the file at path, at most most bytes. Its first line may be
+// cut, and its last one half-written.
+func Tail(path string, most int64) ([]byte, error) {
+	// Opening a FIFO would wait for its writer.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errors.New("not a regular file"), err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	start := max(0, info.Size()-most)
+	return io.ReadAll(io.NewSectionReader(f, start, info.Size()-start))
 }

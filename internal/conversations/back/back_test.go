@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/agents/claude"
+	"github.com/turnback/turnback/internal/agents/transcript"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/conversations/back"
 )
@@ -304,5 +305,41 @@ func TestACopyThatSomebodyWentOnWithIsNotRemoved(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "5f2c.jsonl" {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// draft is a copy with some spans in it, and the copier of its agent.
+type draft struct {
+	transcript.Copy
+	spans int
+}
+
+func (d draft) Session() string { return "new" }
+func (d draft) Path() string    { return "" }
+func (d draft) Spans() int      { return d.spans }
+func (d draft) Keep() error     { return nil }
+func (d draft) Drop() error     { return nil }
+
+type copier struct{ draft }
+
+func (c copier) Copy(string, string) (transcript.Copy, error) { return c.draft, nil }
+
+func (c copier) CopyKept(string, string, string, string) (transcript.Copy, error) {
+	return nil, errors.New("nothing is kept")
+}
+
+func (c copier) Resume(session string) string { return "other -r " + session }
+
+func TestACopyWithSpansIsGoneOnWithThroughTheProxy(t *testing.T) {
+	for spans, want := range map[int]string{0: "other -r new", 2: "turnback run --conversation -- other -r new"} {
+		ways := back.Ways{Copiers: map[string]back.Copier{"other": copier{draft{spans: spans}}}}
+		way, err := ways.Prepare(back.Place{N: 7, Agent: "other", Session: "old", At: "there"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := way.Take()
+		if want := (api.ConversationBack{Agent: "other", Session: "new", From: "old", Copy: true, Resume: want}); told != want || err != nil {
+			t.Errorf("%d spans: told %+v, %v", spans, told, err)
+		}
 	}
 }
