@@ -136,8 +136,8 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	return res, nil
 }
 
-// look walks the disk; a second time when ignore rules turn out to differ from
-// those that earlier verdicts rest on.
+// look walks the disk; again, with no verdict, when ignore rules turn out to differ
+// from those that earlier verdicts rest on.
 func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 	settings := s.readSettings(ctx)
 	p, walkErr := s.walkAll(ctx, r)
@@ -147,14 +147,19 @@ func (s *Scanner) look(ctx context.Context, r snapshot.Request) (*pass, error) {
 	}
 	p.outside = out
 	newModes := s.table.setModes(out.Modes)
-	if p.newRules || newModes || out.Rules != s.table.rules {
-		s.table.forgetVerdicts()
-		s.table.rules = out.Rules
-		if p, err = s.walkAll(ctx, r); err != nil {
-			return nil, err
+	if !p.newRules && !newModes && out.Rules == s.table.rules {
+		// The walk ends before folders that git is yet to be asked about: an ignore file
+		// may have changed below them, too.
+		if err := p.judge(); err != nil || !p.newRules {
+			return p, err
 		}
-		p.outside = out
 	}
+	s.table.forgetVerdicts()
+	s.table.rules = out.Rules
+	if p, err = s.walkAll(ctx, r); err != nil {
+		return nil, err
+	}
+	p.outside = out
 	return p, p.judge()
 }
 
