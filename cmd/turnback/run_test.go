@@ -318,10 +318,43 @@ func testRunKilled(t *testing.T, bin string) {
 	if !listens(w.told("base")) {
 		t.Error("the proxy ended before the agent")
 	}
+	// Another start leaves its folder alone until the agent has ended, too.
+	folders := func() int {
+		found, err := filepath.Glob(filepath.Join(w.home, "tmp", "turnback-run-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	base := w.told("base")
+	another := func() {
+		t.Helper()
+		if status, _, errs := newAgentOf(w, "claude", "exit 0").run(); status != 0 {
+			t.Fatalf("status %d, %s", status, errs)
+		}
+	}
+	another()
+	if n := folders(); n != 1 {
+		t.Errorf("%d folders while the agent lives", n)
+	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the proxy ends with the agent", func() bool { return !listens(w.told("base")) })
+	eventually(t, "the proxy ends with the agent", func() bool { return !listens(base) })
+	another()
+	if n := folders(); n != 0 {
+		t.Errorf("%d folders of a killed starter are left", n)
+	}
+}
+
+// newAgentOf puts another script in the place of a world's agent.
+func newAgentOf(w *runWorld, name, script string) *runWorld {
+	w.t.Helper()
+	path := filepath.Join(w.home, "agents", name)
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
+		w.t.Fatal(err)
+	}
+	return w
 }
 
 func testRunRefused(t *testing.T, bin string) {

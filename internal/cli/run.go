@@ -81,11 +81,12 @@ func (d RunDeps) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(d.TempDir, "turnback-run-") // mode 0700
+	launch.Sweep(d.TempDir)
+	folder, err := launch.NewFolder(d.TempDir)
 	if err != nil {
-		return fmt.Errorf("make a folder for this launch: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	defer func() { err = errors.Join(err, folder.Remove()) }()
 	signals, stop := d.Signals() // from here on they are the agent's
 	defer stop()
 	p := new(runningProxy)
@@ -95,14 +96,14 @@ func (d RunDeps) run(ctx context.Context, args []string) (err error) {
 		}
 		defer p.end()
 	}
-	c, err := plan.Command(folder, p.url)
+	c, err := plan.Command(folder.Path, p.url)
 	if err != nil {
 		return err
 	}
 	for _, note := range plan.Notes {
 		_, _ = fmt.Fprintf(d.Err, "turnback: %s\n", note)
 	}
-	status, err := xec.Attended(xec.Command{Path: path, Args: c.Args, Env: c.Environ, Stdin: d.In, Stdout: d.Out}, d.Err, p.pipe(), signals)
+	status, err := xec.Attended(xec.Command{Path: path, Args: c.Args, Env: c.Environ, Stdin: d.In, Stdout: d.Out}, d.Err, []*os.File{p.pipe(), folder.Lock()}, signals)
 	if err != nil {
 		return err
 	}

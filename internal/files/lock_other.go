@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"os"
 )
 
 // Lock is a held lock file.
@@ -14,6 +15,9 @@ type Lock struct{}
 func TryLock(path string) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, errors.ErrUnsupported)
 }
+
+// File is nothing here.
+func (l *Lock) File() *os.File { return nil }
 
 // Unlock lets go.
 func (l *Lock) Unlock() error { return nil }

@@ -64,5 +64,9 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
+// File is the lock as another program can inherit it: it is held until that has
+// ended too.
+func (l *Lock) File() *os.File { return l.file }
+
 // Unlock lets go.
 func (l *Lock) Unlock() error { return l.file.Close() }

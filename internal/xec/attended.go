@@ -15,9 +15,10 @@ import (
 // c.Stall is not used, and nothing else ends it. The error says that it could
 // not be started.
 //
-// The program also inherits held, which may be nil: what reads the other end of
-// it sees when the program has ended, even when the caller was killed.
-func Attended(c Command, stderr io.Writer, held *os.File, signals <-chan os.Signal) (int, error) {
+// The program also inherits what is held, of which any may be nil: what reads the
+// other end of a pipe sees when the program has ended, and a lock is held until
+// then, even when the caller was killed.
+func Attended(c Command, stderr io.Writer, held []*os.File, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, stderr

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-func hold(*exec.Cmd, *os.File) {}
+func hold(*exec.Cmd, []*os.File) {}
 
 func shellStatus(state *os.ProcessState) int { return state.ExitCode() }
 

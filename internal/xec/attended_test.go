@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-func attend(t *testing.T, script string, held *os.File, signals chan os.Signal) (int, string) {
+func attend(t *testing.T, script string, held []*os.File, signals chan os.Signal) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
 	c := Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/bin:/usr/bin"}, Stdout: &out}
@@ -77,7 +77,7 @@ func TestAttendedHoldsThePipeOfAnother(t *testing.T) {
 	running := make(chan struct{})
 	go func() {
 		c := Command{Path: "/bin/sh", Args: []string{"-c", "echo up; exec sleep 0.3"}, Env: []string{"PATH=/bin:/usr/bin"}, Stdout: onWrite(func() { close(running) })}
-		_, err := Attended(c, io.Discard, other.Pipe(), nil)
+		_, err := Attended(c, io.Discard, []*os.File{nil, other.Pipe()}, nil)
 		ended <- err
 	}()
 	<-running

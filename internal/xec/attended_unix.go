@@ -12,9 +12,11 @@ import (
 	"syscall"
 )
 
-func hold(cmd *exec.Cmd, held *os.File) {
-	if held != nil {
-		cmd.ExtraFiles = []*os.File{held}
+func hold(cmd *exec.Cmd, held []*os.File) {
+	for _, f := range held {
+		if f != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+		}
 	}
 }
 
