@@ -175,3 +175,24 @@ func TestB59WhatRulesOutsideTheTreeIgnoredThenStays(t *testing.T) {
 		t.Errorf("kept: %v, %v; gone: %v", r.Exists("private"), r.Exists("d/x.log"), !r.Exists("new"))
 	}
 }
+
+func TestB59WhatAnIgnoreFileThatIsIgnoredItselfIgnoredThenStays(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.Write("cache/.gitignore", "*\n")
+	r.Write("cache/data", "known to nobody\n")
+	r.Write("pkg/.gitignore", "/.gitignore\n*.log\n")
+	r.Write("pkg/x.log", "nor this\n")
+	r.take("one", func() { r.Write("pkg/b", "1\n") })
+	r.take("two", func() {
+		r.Remove("cache/.gitignore")
+		r.Remove("pkg/.gitignore")
+		r.Write("pkg/new", "of turn two\n")
+	})
+	res := r.restore(1)
+	if diff := cmp.Diff([]string{"cache/data", "pkg/x.log"}, res.Kept); diff != "" {
+		t.Errorf("others were kept (-want +got):\n%s", diff)
+	}
+	if !r.Exists("cache/data") || !r.Exists("pkg/x.log") || r.Exists("pkg/new") {
+		t.Errorf("kept: %v, %v; gone: %v", r.Exists("cache/data"), r.Exists("pkg/x.log"), !r.Exists("pkg/new"))
+	}
+}

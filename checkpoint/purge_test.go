@@ -101,6 +101,27 @@ func TestB58PurgeTakesASecretOutOfEverything(t *testing.T) {
 
 // TestPurgedAndNotIgnoredIsNotRemoved restores a checkpoint that had the path
 // before the purge, with the file untracked on disk.
+func TestB58PurgeTakesAnIgnoreFileThatIsKeptBeside(t *testing.T) {
+	r := newClock(t, map[string]string{"a": "0\n"}, nil)
+	r.Write("cache/.gitignore", "*\n"+secret)
+	r.Write("other/.gitignore", "*\n")
+	r.take("with it", func() { r.Write("a", "1\n") })
+	kept := func(length, path, content string) string { return length + "\t" + path + "\x00" + content }
+	other := kept("2", "other/.gitignore", "*\n")
+	if !r.has(kept("19", "cache/.gitignore", "*\n"+secret) + other) {
+		t.Fatal("it was not kept")
+	}
+	r.Remove("cache/.gitignore")
+	r.purge("cache", true)
+	if r.has(kept("19", "cache/.gitignore", "*\n"+secret) + other) {
+		t.Error("it is in the store")
+	}
+	if !r.has(other) {
+		t.Error("the other one is not kept")
+	}
+	r.fsck()
+}
+
 func TestPurgedAndNotIgnoredIsNotRemoved(t *testing.T) {
 	r := newClock(t, map[string]string{"a": "0\n"}, nil)
 	r.take("one", func() { r.Write("keys/k", secret); r.Write("a", "1\n") })

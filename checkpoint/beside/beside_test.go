@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/rules"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
@@ -42,7 +43,9 @@ func TestContentComesBack(t *testing.T) {
 		"disk": {Overwritten: strings.Repeat("c", 40), Disk: Disk{
 			Modes:   &snapshot.Modes{File: 0o664, Exec: 0o775, Folder: 0o755, Odd: []snapshot.Mode{{Path: "a\tb\n\xff", Perm: 0}, {Path: "z", Perm: 0o600}}},
 			Folders: []string{"e\nf/g", "x y"},
-			Rules:   &snapshot.Rules{Exclude: []byte("a\n"), Global: []byte("*.o"), IgnoreCase: true},
+			Rules: &snapshot.Rules{Exclude: []byte("a\n"), Global: []byte("*.o"), IgnoreCase: true, Files: []rules.File{
+				{Path: ".gitignore", Content: []byte("*\x00\n")}, {Path: "a\nb/.gitignore", Content: []byte{}}, {Path: "c/.gitignore", Content: []byte("x")},
+			}},
 			Index: &snapshot.Index{Entries: []git.IndexEntry{
 				{Entry: git.Entry{Path: "both", Mode: git.ModeFile, ID: strings.Repeat("1", 40)}, Stage: 1},
 				{Entry: git.Entry{Path: "both", Mode: git.ModeExec, ID: strings.Repeat("2", 40)}, Stage: 3},

@@ -91,6 +91,9 @@ func Sum(parts []Part) (sum [sha256.Size]byte) {
 // NameIndexBlobs is the entry that holds the staged files.
 const NameIndexBlobs = "index-blobs"
 
+// NameIgnoreFiles is the entry that has the ignore files that no tree holds.
+const NameIgnoreFiles = "rules-files"
+
 // The names of the entries.
 const (
 	nameModes       = "modes"
@@ -114,7 +117,7 @@ func (d *Disk) parts() []Part {
 		parts = append(parts, Part{Name: nameIndex, Data: encodeIndex(i)}, Part{Name: NameIndexBlobs, Blobs: i.Blobs})
 	}
 	if r := d.Rules; r != nil {
-		parts = append(parts, Part{Name: nameExclude, Data: r.Exclude}, Part{Name: nameExcludes, Data: r.Global})
+		parts = append(parts, Part{Name: nameExclude, Data: r.Exclude}, Part{Name: nameExcludes, Data: r.Global}, Part{Name: NameIgnoreFiles, Data: encodeIgnoreFiles(r.Files)})
 		if r.IgnoreCase {
 			parts = append(parts, Part{Name: nameIgnoreCase, Data: []byte(ignoreCaseValue)})
 		}
@@ -124,11 +127,11 @@ func (d *Disk) parts() []Part {
 
 // decode reads one entry; those that are not of d are passed over.
 func (d *Disk) decode(e git.Entry, read func(id string) ([]byte, error)) error {
-	rules := func(set func(r *snapshot.Rules, data []byte)) error {
+	rules := func(set func(r *snapshot.Rules, data []byte) error) error {
 		if d.Rules == nil {
 			d.Rules = &snapshot.Rules{}
 		}
-		return decodeBlob(e, read, func(data []byte) error { set(d.Rules, data); return nil })
+		return decodeBlob(e, read, func(data []byte) error { return set(d.Rules, data) })
 	}
 	switch e.Path {
 	case nameModes:
@@ -138,11 +141,13 @@ func (d *Disk) decode(e git.Entry, read func(id string) ([]byte, error)) error {
 	case nameIndex:
 		return decodeBlob(e, read, func(data []byte) (err error) { d.Index, err = decodeIndex(data); return err })
 	case nameExclude:
-		return rules(func(r *snapshot.Rules, data []byte) { r.Exclude = data })
+		return rules(func(r *snapshot.Rules, data []byte) error { r.Exclude = data; return nil })
 	case nameExcludes:
-		return rules(func(r *snapshot.Rules, data []byte) { r.Global = data })
+		return rules(func(r *snapshot.Rules, data []byte) error { r.Global = data; return nil })
 	case nameIgnoreCase:
-		return rules(func(r *snapshot.Rules, data []byte) { r.IgnoreCase = string(data) == ignoreCaseValue })
+		return rules(func(r *snapshot.Rules, data []byte) error { r.IgnoreCase = string(data) == ignoreCaseValue; return nil })
+	case NameIgnoreFiles:
+		return rules(func(r *snapshot.Rules, data []byte) (err error) { r.Files, err = decodeIgnoreFiles(data); return err })
 	}
 	return nil
 }

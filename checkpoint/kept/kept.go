@@ -19,7 +19,7 @@ type Kind struct {
 
 // Item is one of it.
 type Item struct {
-	Path   string // a path in the work tree, raw bytes; of rules the file's name, of lfs the OID; may be empty
+	Path   string // a path in the work tree, raw bytes; of rules the file's name or path, of lfs the OID; may be empty
 	Detail string // permission bits, say; may be empty
 }
 
@@ -99,6 +99,11 @@ func rules(r *snapshot.Rules) []Item {
 	}
 	if r != nil && len(r.Global) > 0 {
 		items = append(items, Item{Path: "core.excludesFile"})
+	}
+	if r != nil {
+		for _, f := range r.Files {
+			items = append(items, Item{Path: f.Path})
+		}
 	}
 	return items
 }

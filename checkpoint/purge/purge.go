@@ -3,6 +3,7 @@
 package purge
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,8 @@ import (
 	"github.com/turnback/turnback/checkpoint/beside"
 	"github.com/turnback/turnback/checkpoint/record"
 	"github.com/turnback/turnback/internal/git"
+	"github.com/turnback/turnback/internal/git/blob"
+	"github.com/turnback/turnback/internal/git/rules"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
@@ -213,6 +216,11 @@ func (p *Purger) beside(ctx context.Context, c record.Checkpoint, commit string,
 		*of.tree = w.tree
 	}
 	purged = p.withoutStaged(&content) || purged
+	changed, err := p.withoutRules(&content)
+	if err != nil {
+		return content, false, err
+	}
+	purged = purged || changed
 	for _, list := range []*[]beside.Made{&content.Made, &content.Taken} {
 		had := len(*list)
 		*list = slices.DeleteFunc(*list, func(m beside.Made) bool { return m.Path == p.Path || strings.HasPrefix(m.Path, p.Path+"/") })
@@ -253,6 +261,30 @@ func (p *Purger) withoutStaged(content *beside.Content) (changed bool) {
 	}
 	content.Index = &index
 	return true
+}
+
+// withoutRules takes the path out of the ignore files that are kept beside.
+func (p *Purger) withoutRules(content *beside.Content) (changed bool, err error) {
+	if content.Rules == nil {
+		return false, nil
+	}
+	kept := *content.Rules
+	kept.Files = slices.DeleteFunc(slices.Clone(kept.Files), func(f rules.File) bool { return f.Path == p.Path || strings.HasPrefix(f.Path, p.Path+"/") })
+	if len(kept.Files) == len(content.Rules.Files) {
+		return false, nil
+	}
+	for _, part := range (&beside.Content{Disk: beside.Disk{Rules: content.Rules}}).Parts() {
+		if part.Name != beside.NameIgnoreFiles {
+			continue
+		}
+		id, err := blob.ID(p.Repo.IDLen, bytes.NewReader(part.Data), int64(len(part.Data)))
+		if err != nil {
+			return false, err
+		}
+		p.gone[id] = true
+	}
+	content.Rules = &kept
+	return true, nil
 }
 
 // base gives the commit that keeps the base of c's turn: the tree was what it was

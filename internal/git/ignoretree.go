@@ -14,7 +14,7 @@ import (
 )
 
 // IgnoredByTree judges paths by the ignore files of a tree, and by the rules
-// outside of any tree (nil: as they are now). All of them are laid out in a folder
+// outside of it (nil: as they are now). All of them are laid out in a folder
 // below scratch, which is removed again.
 func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, outside *rules.Rules, paths []string) (map[string]bool, error) {
 	root, err := r.LayOut(ctx, scratch, tree, ".gitignore")
@@ -30,7 +30,7 @@ func (r *Repo) IgnoredByTree(ctx context.Context, scratch, tree string, outside 
 		return nil, fmt.Errorf("lay out ignore rules: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := outside.LayOut(dir); err != nil {
+	if err := errors.Join(outside.LayOut(dir), outside.LayOutFiles(root)); err != nil {
 		return nil, fmt.Errorf("lay out ignore rules: %w", err)
 	}
 	return r.ignored(ctx, call{

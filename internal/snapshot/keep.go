@@ -67,7 +67,7 @@ func (m *Modes) Sort() {
 	m.Odd = slices.CompactFunc(m.Odd, func(a, b Mode) bool { return a.Path == b.Path })
 }
 
-// Rules are the ignore rules that are not in the work tree.
+// Rules are the ignore rules that the tree does not hold.
 type Rules = rules.Rules
 
 // Index is what the user's index has that HEAD has not, and the other way round.

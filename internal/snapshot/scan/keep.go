@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/turnback/turnback/internal/git/rules"
 	"github.com/turnback/turnback/internal/snapshot"
 )
 
@@ -189,4 +190,17 @@ func (s *Scanner) stagedBlobs() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// rules are the ignore rules that the tree does not hold.
+func (p *pass) rules() snapshot.Rules {
+	r := p.outside.Content
+	var paths []string
+	for _, at := range p.ruleFiles {
+		if e := at.at.find(at.name); e != nil && !e.has(fInTree) {
+			paths = append(paths, at.path)
+		}
+	}
+	r.Files = rules.ReadFiles(p.s.repo.Worktree, paths)
+	return r
 }

@@ -126,7 +126,7 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 		return snapshot.Result{}, err
 	}
 	s.table.tree, s.table.bytes = out.tree, out.bytes
-	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, Converts: p.converts(), LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.outside.Content, LFSStorage: p.outside.LFSStorage}
+	res := snapshot.Result{Tree: out.tree, Bytes: out.bytes, Converts: p.converts(), LeftOut: snapshot.SortLeftOut(p.left), Folders: p.folders(), Rules: p.rules(), LFSStorage: p.outside.LFSStorage}
 	if p.outside.FileMode {
 		res.Modes = p.modes()
 	}

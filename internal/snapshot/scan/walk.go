@@ -44,6 +44,7 @@ type pass struct {
 	outside  settings.Settings // once it is read
 
 	attributes []attrfile.File // those in the work tree
+	ruleFiles  []place         // the ignore files in it
 }
 
 // place is an entry of a directory, found again by name.
@@ -168,7 +169,7 @@ func (w walker) dir(n *node, path string, st stat) error {
 			return nil
 		}
 	}
-	w.noteRules(n, list)
+	w.noteRules(n, path, list)
 	w.noteAttributes(n, path, list)
 	n.known, n.gone = true, false
 	w.merge(n, path, list)
@@ -234,7 +235,7 @@ func (w walker) isNested(n *node, path string, gitDir stat) (bool, error) {
 }
 
 // noteRules sees whether the ignore file of n changed since verdicts were given.
-func (w walker) noteRules(n *node, list []found) {
+func (w walker) noteRules(n *node, path string, list []found) {
 	var now stat
 	i, ok := slices.BinarySearchFunc(list, ignoreFile, func(f found, s string) int { return strings.Compare(f.name, s) })
 	if ok {
@@ -246,6 +247,11 @@ func (w walker) noteRules(n *node, list []found) {
 		w.mu.Unlock()
 	}
 	n.rules, n.young = now, ok && w.isYoung(now)
+	if ok && list[i].kind == regular {
+		w.mu.Lock()
+		w.ruleFiles = append(w.ruleFiles, place{n, ignoreFile, join(path, ignoreFile)})
+		w.mu.Unlock()
+	}
 }
 
 // isYoung tells whether a later change within one tick could keep st as it is.
