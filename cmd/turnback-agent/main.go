@@ -29,7 +29,7 @@ const lastGrace = 200 * time.Millisecond
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(lastGrace, stop) })
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -40,6 +40,16 @@ func run() int {
 	d := p.Deps()
 	d.Agent = func(ctx context.Context, f command.AgentFlags) error { return agent(ctx, d, f) }
 	return cli.Execute(ctx, d, append([]string{"agent"}, os.Args[1:]...))
+}
+
+// endings are the signals that end the agent in order. A hangup that the caller
+// wants ignored (nohup) stays ignored.
+func endings() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // beside is the program turnback: the daemon is started from it.

@@ -147,6 +147,7 @@ func TestAgent(t *testing.T) {
 		"a long prompt comes from standard input":      testAgentReadsItsPrompt,
 		"an error is a line of JSON":                   testAgentErrorLines,
 		"a run leaves no window":                       testAgentLeavesNoWindow,
+		"what ends it ends its commands":               testAgentTakesItsCommandsAlong,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, bin) })
 	}

@@ -31,6 +31,10 @@ type Command struct {
 	Stdin  io.Reader     // nil: empty
 	Stdout io.Writer     // nil: discarded
 	Stall  time.Duration // 0: DefaultStall
+
+	// Tied programs end with this process, even when that is killed; with them all
+	// of their process group. It costs a small process more.
+	Tied bool
 }
 
 // ErrStalled is the cause of an error when a program made no progress in time.
@@ -81,6 +85,7 @@ type Process struct {
 	stderr *headBuffer
 	stop   context.CancelCauseFunc
 	watch  *watchdog
+	keeper *keeper // nil: it is not tied
 }
 
 // Start runs c with pipes for input and output; c.Stdin and c.Stdout are not
@@ -108,8 +113,11 @@ func start(ctx context.Context, c Command, own bool) (*Process, error) {
 	} else {
 		err = p.openPipes()
 	}
+	if err == nil && c.Tied {
+		p.keeper, err = newKeeper()
+	}
 	if err == nil {
-		err = cmd.Start()
+		err = p.begin()
 	}
 	if err != nil {
 		p.watch.stop()
@@ -119,6 +127,24 @@ func start(ctx context.Context, c Command, own bool) (*Process, error) {
 	context.AfterFunc(ctx, func() { p.watch.stop() })
 	p.watch.ctx = ctx
 	return p, nil
+}
+
+// begin starts the program, and has it kept.
+func (p *Process) begin() error {
+	err := p.cmd.Start()
+	if p.keeper == nil {
+		return err
+	}
+	if err == nil {
+		err = p.keeper.keep(p.cmd.Process.Pid)
+		if err == nil {
+			return nil
+		}
+		p.stop(err)
+		_ = p.cmd.Wait() // it was ended
+	}
+	p.keeper.release()
+	return err
 }
 
 func (p *Process) openPipes() error {
@@ -141,6 +167,9 @@ func (p *Process) Kill() { p.stop(context.Canceled) }
 // Wait waits for the program's end; see Run for the error.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
+	if p.keeper != nil {
+		p.keeper.release()
+	}
 	cause := context.Cause(p.watch.ctx)
 	p.watch.stop()
 	p.stop(nil)

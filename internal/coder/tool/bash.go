@@ -43,7 +43,7 @@ func (b *Bench) bash(ctx context.Context, call Call) (Result, error) {
 	// The outer shell joins the two outputs in the order in which they come.
 	err := xec.Run(limited, xec.Command{
 		Path: b.Shell, Args: []string{"-c", `exec "$0" -c "$1" 2>&1`, b.Shell, args.Command},
-		Dir: b.Dir, Env: b.Environ, Stdout: &out, Stall: bashTime,
+		Dir: b.Dir, Env: b.Environ, Stdout: &out, Stall: bashTime, Tied: true,
 	})
 	text := strings.ToValidUTF8(out.String(), "\uFFFD")
 	exit, ended := errors.AsType[*xec.ExitError](err)
