@@ -81,7 +81,7 @@ others who use the repository get too.
 --conversation also lets models mark and rewind their conversation: it registers
 turnback's MCP server in ~/.claude.json as claude mcp add does, and lets the
 agent call its two tools, checkpoint and rewind, without asking. --remove takes
-that out too.
+all of it out, hooks, server and leave, with --conversation or without it.
 
 In a terminal the change is shown and you are asked; without a terminal, with
 --yes or with --json, it is made at once. A file that does not parse is not

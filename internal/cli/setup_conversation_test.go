@@ -115,6 +115,26 @@ func TestSetupRemoveTakesTheConversationOutToo(t *testing.T) {
 	}
 }
 
+// What --conversation installs are the hooks too, so --remove takes the same out
+// with it and without it.
+func TestSetupRemoveIsTheSameWithConversation(t *testing.T) {
+	for _, install := range [][]string{{"claude"}, {"claude", "--conversation"}} {
+		var left [2]string
+		for i, remove := range [][]string{{"claude", "--remove"}, {"claude", "--conversation", "--remove"}} {
+			b := newSetupBench(t)
+			servers := filepath.Join(b.home, ".claude.json")
+			b.put(t, b.settings, userText, 0o600)
+			b.put(t, servers, serversText, 0o600)
+			b.must(t, install...)
+			b.must(t, remove...)
+			left[i] = b.get(t, b.settings) + b.get(t, servers)
+			if left[i] != userText+serversText {
+				t.Errorf("%q, then %q: left is %s", install, remove, cmp.Diff(userText+serversText, left[i]))
+			}
+		}
+	}
+}
+
 func TestSetupConversationRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":               "{",
