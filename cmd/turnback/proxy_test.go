@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,6 +66,30 @@ func (p *proxyProcess) status() int {
 	}
 }
 
+// talkative is an upstream that answers, and then goes on without being asked.
+func talkative(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+				time.Sleep(50 * time.Millisecond) // it takes the connection for idle
+				_, _ = io.WriteString(conn, "sk-unasked\r\n")
+			}
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
 func TestProxyProgram(t *testing.T) {
 	bin := build(t)
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "up "+r.URL.Path) }))
@@ -97,6 +122,17 @@ func TestProxyProgram(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
+		if status := p.status(); status != 0 || p.stderr.Len() > 0 {
+			t.Errorf("status %d, %s", status, p.stderr.String())
+		}
+	})
+	t.Run("what its library says of an upstream goes to no terminal", func(t *testing.T) {
+		p := startProxy(t, bin, nil, "anthropic", "--upstream", talkative(t), "--until-eof")
+		if status, body := get(p.url + "/v1/models"); status != http.StatusOK {
+			t.Fatalf("answer %d %q", status, body)
+		}
+		time.Sleep(200 * time.Millisecond) // for what must not come
+		_ = p.stdin.Close()
 		if status := p.status(); status != 0 || p.stderr.Len() > 0 {
 			t.Errorf("status %d, %s", status, p.stderr.String())
 		}

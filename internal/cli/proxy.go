@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/url"
 	"slices"
 	"time"
@@ -90,6 +91,10 @@ func (d ProxyDeps) run(ctx context.Context, p proxy.Provider, o proxyOptions) er
 		return err
 	}
 	defer transport.CloseIdleConnections()
+	// The library of the transport tells of odd upstreams in the log of the process,
+	// with their bytes: on the agent's terminal, or into a pipe that nobody reads any
+	// more, which would end the process.
+	log.SetOutput(io.Discard)
 	// One that run started belongs to a conversation, of which the daemon has to
 	// know. For another it is told what it wants to hear when it is there.
 	reach := command.DialOnly
