@@ -33,3 +33,16 @@ func TestObjectsOfAnEarlierLookAreHeld(t *testing.T) {
 		t.Errorf("the checkpoint has lost b: %v %s", err, out)
 	}
 }
+
+// TestB97BrokenRefOfAPaneIsSaid has the file that a machine leaves that lost its power
+// while git wrote the ref.
+func TestB97BrokenRefOfAPaneIsSaid(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.take("one", func() { r.Write("a", "2\n") })
+	r.Write(".git/refs/turnback/panes/"+r.pane.ID, "")
+	r.Write("a", "3\n")
+	_, err := r.store.Save(t.Context(), checkpoint.SaveRequest{Kind: checkpoint.KindManual, Pane: r.pane, Always: true})
+	if e := wantCode(t, err, checkpoint.Damaged); e.Command != "checkpoint verify --mend" {
+		t.Errorf("the error does not say what helps, but %q", e.Command)
+	}
+}

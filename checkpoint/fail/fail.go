@@ -82,6 +82,8 @@ func From(err error) error {
 		}
 	case files.IsReadOnly(err), gitSays(err, "permission denied"), gitSays(err, "read-only file system"), gitSays(err, "insufficient permission"):
 		return &Error{Code: Sandboxed, Message: err.Error(), Detail: "the git directory cannot be written from here; run the command outside the sandbox", Err: err}
+	case gitSays(err, "reference broken"):
+		return &Error{Code: Damaged, Message: err.Error(), Detail: "git cannot read this ref, as after a loss of power; the command moves it aside, no checkpoint goes with it", Command: "checkpoint verify --mend", Err: err}
 	case gitSays(err, "dubious ownership"):
 		return &Error{Code: GitFailed, Message: err.Error(), Detail: "git does not trust this directory's owner; see safe.directory in git help config", Err: err}
 	}
