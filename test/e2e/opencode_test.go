@@ -249,3 +249,36 @@ func TestOpenCodeIsRemindedThreeTimes(t *testing.T) {
 	s.reaches("REPORT")
 	w.wantSent("after the rewind", []string{"go on", "TYPED-AHEAD", "four"}, []string{"A checkpoint is active.", "EXPLORED"})
 }
+
+func openCodeWrites(w *pluginWorld, path, text string) fakemodel.ChatReply {
+	return chatCalls("write", map[string]any{"filePath": w.repo.Path(path), "content": text})
+}
+
+// Turns of OpenCode are saved: done, one that the provider failed, and one with a
+// subagent, whose prompt is no turn.
+func TestOpenCodeTurnsAreSaved(t *testing.T) {
+	t.Parallel()
+	w := newOpenCodeWorld(t)
+	s := w.serveOpenCode()
+	w.chat.Add(chatCalls("bash", openCodeShell("until [ -e go ]; do sleep 0.1; done")), openCodeWrites(w, "a.txt", "two\n"), chatSays("It is done."))
+	s.prompt("Change a.txt\nas I said")
+	w.waitState("working")
+	w.repo.Write("go", "")
+	w.waitState("done")
+	w.wantCheckpoints(`1 turn 1 turn done base:HEAD "Change a.txt"`)
+
+	w.chat.Add(
+		chatCalls("task", map[string]any{"description": "a part", "prompt": "write", "subagent_type": "general"}),
+		openCodeWrites(w, "sub.txt", "s\n"), chatSays("Written."), chatSays("All done."),
+	)
+	s.prompt("By another")
+	s.reaches("Written.")
+	w.waitState("done")
+
+	w.chat.Add(openCodeWrites(w, "b.txt", "b\n"), fakemodel.ChatReply{Status: 400, Message: "no such thing"})
+	s.prompt("And b.txt")
+	w.waitState("errored")
+	w.wantCheckpoints(
+		`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn done base:checkpoint "By another"`, `3 turn 3 turn errored base:checkpoint "And b.txt"`,
+	)
+}
