@@ -6,6 +6,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/agents/codex"
 	"github.com/turnback/turnback/internal/agents/history"
+	"github.com/turnback/turnback/internal/agents/pi"
 	"github.com/turnback/turnback/internal/conversations/back"
 )
 
@@ -24,7 +25,7 @@ type talker interface {
 
 // talkers are those agents by name.
 func talkers() map[string]talker {
-	return map[string]talker{claude.Name: claude.New(), codex.Name: codex.Adapter{}}
+	return map[string]talker{claude.Name: claude.New(), codex.Name: codex.Adapter{}, pi.Name: pi.Adapter{}}
 }
 
 func copiers() map[string]back.Copier {

@@ -9,6 +9,9 @@ import "encoding/json"
 // Name is the agent's name in reports and commands.
 const Name = "pi"
 
+// Adapter reads pi's sessions.
+type Adapter struct{}
+
 // Place is where in a session file a turn ended. It is kept with the checkpoint as
 // the JSON of this type.
 type Place struct {
