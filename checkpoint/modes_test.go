@@ -169,3 +169,27 @@ func TestUndoGivesBackModesAndFolders(t *testing.T) {
 	}
 	r.sameTree(after)
 }
+
+// A folder out of which all goes while something else comes in is the same folder all
+// the time: it has the bits that it had.
+func TestFolderThatIsEmptyInTheMiddleOfARestoreKeepsItsBits(t *testing.T) {
+	for name, in := range map[string]struct{ then, now string }{
+		"a file in the place of a folder": {then: "d/a", now: "d/a/x"},
+		"ignore rules, written last":      {then: "d/.gitignore", now: "d/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, map[string]string{"a": "1\n"})
+			r.take("one", func() { r.Write(in.then, "1\n") })
+			r.Chmod("d", 0o700)
+			after := r.Tree()
+			r.Remove(in.then)
+			r.Write(in.now, "2\n")
+			before := r.Tree()
+			forth := r.restore(1)
+			if diff := cmp.Diff(after, r.Tree()); diff != "" {
+				t.Errorf("restored (- want, + got):\n%s", diff)
+			}
+			r.backAndForth(forth.Safety.N, before, after)
+		})
+	}
+}

@@ -23,7 +23,7 @@ func (r *Run) Apply(ctx context.Context, ops []Op, which []int) (done []int, err
 		return nil, fmt.Errorf("open the work tree: %w", err)
 	}
 	defer func() { _ = unix.Close(root) }()
-	a := &applying{Run: r, ctx: ctx, root: root, ops: ops}
+	a := &applying{Run: r, ctx: ctx, root: root, ops: ops, stay: foldersOfNew(ops)}
 	if which == nil {
 		for i := range ops {
 			which = append(which, i)
@@ -39,6 +39,7 @@ type applying struct {
 	ctx   context.Context
 	root  int
 	ops   []Op
+	stay  map[string]bool // folders that something is written into, now or later
 	done  []int
 	total int64
 }
@@ -211,8 +212,8 @@ func (a *applying) remove(i int) error {
 	return nil
 }
 
-// removeEmptyFolders takes away the folders above path that are empty, by a
-// plain rmdir.
+// removeEmptyFolders takes away the folders above path that are empty and that
+// nothing is written into, by a plain rmdir.
 func (a *applying) removeEmptyFolders(path string) {
 	for {
 		i := strings.LastIndexByte(path, '/')
@@ -220,6 +221,9 @@ func (a *applying) removeEmptyFolders(path string) {
 			return
 		}
 		path = path[:i]
+		if a.stay[path] {
+			return
+		}
 		dir, name, err := a.parent(path, false)
 		if err != nil {
 			return

@@ -142,6 +142,17 @@ func FolderChanges(root string, p FolderPlan) []Folder {
 	return out
 }
 
+// foldersOfNew are the folders above all that ops write.
+func foldersOfNew(ops []Op) map[string]bool {
+	var dirs []string
+	for _, op := range ops {
+		if dir := path.Dir(op.Path); !op.New.Absent() && dir != "." {
+			dirs = append(dirs, dir)
+		}
+	}
+	return withAbove(dirs)
+}
+
 func withAbove(dirs []string) map[string]bool {
 	set := map[string]bool{}
 	for _, dir := range dirs {
