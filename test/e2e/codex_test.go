@@ -133,6 +133,28 @@ func TestCodexCollapsesThroughTheProxy(t *testing.T) {
 	}
 }
 
+// TestCodexUsesNoWebSocketBeforeTheProxy: what would go over one is collapsed by
+// nobody, so it is off for the process, whatever the person's configuration says.
+func TestCodexUsesNoWebSocketBeforeTheProxy(t *testing.T) {
+	t.Parallel()
+	w := newCodexWorld(t)
+	config := filepath.Join(w.repo.Home, ".codex/config.toml")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.writeHome(".codex/config.toml", "\ufeff"+strings.Replace(string(text), "[features]", "supports_websockets = true\n[features]", 1))
+	stdout, stderr, _ := w.command(filepath.Join(w.run, "codex"), "exec", "--json", "-s", "danger-full-access", "hello")
+	asked := w.responses.Upgrades()
+	if asked == 0 {
+		t.Fatalf("started by itself it asks for no WebSocket, so this test shows nothing\nstdout: %s\nstderr: %s", stdout, stderr)
+	}
+	w.exec("--json", "-s", "danger-full-access", "hello")
+	if n := w.responses.Upgrades() - asked; n > 0 {
+		t.Errorf("it asked for a WebSocket %d times", n)
+	}
+}
+
 // TestCodexSubagentsAreRefused: a subagent can use neither tool, and the span in
 // which it worked collapses.
 func TestCodexSubagentsAreRefused(t *testing.T) {

@@ -21,6 +21,7 @@ type Responses struct {
 	mu       sync.Mutex
 	queue    []ResponsesReply
 	requests []ResponsesRequest
+	upgrades int
 	ids      int
 }
 
@@ -87,6 +88,14 @@ func (s *Responses) Requests() []ResponsesRequest {
 	return append([]ResponsesRequest(nil), s.requests...)
 }
 
+// Upgrades counts the requests for another protocol, WebSocket say; none is
+// granted.
+func (s *Responses) Upgrades() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.upgrades
+}
+
 // Pending counts the replies that no request has used.
 func (s *Responses) Pending() int {
 	s.mu.Lock()
@@ -107,6 +116,11 @@ func (s *Responses) handle(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
+	}
+	if r.Header.Get("Upgrade") != "" {
+		s.mu.Lock()
+		s.upgrades++
+		s.mu.Unlock()
 	}
 	if r.URL.Path != "/v1/responses" || r.Method != http.MethodPost {
 		responsesError(w, http.StatusNotFound, "there is no "+r.URL.Path)
