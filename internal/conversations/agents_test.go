@@ -27,6 +27,23 @@ func (b *bench) report(kind api.ReportKind, change func(*api.AgentReport)) *api.
 	return b.book.Report(r)
 }
 
+// An agent may tell where its transcript is at the end of a turn alone, and may move
+// it: then it is found.
+func TestATranscriptThatNoHookToldOfIsFound(t *testing.T) {
+	b := newBench(t)
+	codex := func(id string) api.ConversationCaller {
+		return api.ConversationCaller{Agent: "codex", Session: "x1", ToolUseID: id}
+	}
+	b.found = "/elsewhere.jsonl"
+	b.wrote("a:checkpoint", "b?checkpoint") // a fork of what an earlier session has open
+	b.wants(conversation.ErrCheckpointActive.Error(), "checkpoint", "again", codex("b"))
+	b.wrote("a:checkpoint", "b!checkpoint", "c?rewind")
+	b.wants(requested, "rewind", "report", codex("c"))
+	b.found = "/archived.jsonl"
+	b.wrote("a:checkpoint", "b!checkpoint", "c:rewind", "d?rewind")
+	b.wants(conversation.ErrAlreadyCompleted.Error(), "rewind", "report", codex("d"))
+}
+
 // announces tells of a call that is about to come.
 func (b *bench) announces(tool, id string) *api.ConversationReply {
 	return b.report(api.ReportToolStart, func(r *api.AgentReport) { r.ConversationTool, r.ToolUseID = tool, id })
@@ -288,6 +305,27 @@ func TestARequestIsBelievedBeforeTheTranscript(t *testing.T) {
 	b.sees(api.ConversationSeenParams{At: b.clock().Add(-time.Hour), Open: open, Rewrites: true})
 	b.announces("rewind", "t5")
 	b.wants("Checkpoint already completed", "rewind", "r", claude("t5"))
+}
+
+// A request from before a rewind may be told of after it, while the transcript does not
+// have the rewind's result: the checkpoint is closed all the same.
+func TestARewindStaysCountedWhileItsResultIsWritten(t *testing.T) {
+	for _, late := range [][]string{nil, {"t1:checkpoint", "t2?rewind"}, {"t1:checkpoint", "t2:rewind"}} {
+		b := newBench(t)
+		b.opens("t1")
+		open := &api.ConversationOpenCall{CallID: "t1", Goal: "goal", BatchEnded: true}
+		asked := b.clock()
+		b.announces("rewind", "t2")
+		b.wants(requested, "rewind", "report", claude("t2"))
+		if late != nil {
+			b.wrote(late...)
+		}
+		b.sees(api.ConversationSeenParams{At: asked, Rewrites: true, Open: open, Checkpoints: []string{"t1"}})
+		s := b.book.List(api.ConversationListParams{})
+		if len(s.Sessions) != 1 || s.Sessions[0].Rewinds != 1 {
+			t.Errorf("%q in the transcript: %+v", late, s.Sessions)
+		}
+	}
 }
 
 func TestALaunchIsInTheSessionThatWasSeenLast(t *testing.T) {

@@ -57,8 +57,11 @@ type Options struct {
 	WorkTree WorkTree // nil: files are not saved
 	// History reads an agent's transcript; false: it tells nothing.
 	History func(agent, transcript string) (history.History, bool)
-	Own     *own.Shelf // the sessions of our own agent; nil: there are none
-	Copies  Copies     // nil: there are none
+	// Transcript finds the transcript of a session of which no hook has told one;
+	// nil, or false: it cannot be found.
+	Transcript func(agent, session string) (path string, found bool)
+	Own        *own.Shelf // the sessions of our own agent; nil: there are none
+	Copies     Copies     // nil: there are none
 	// Doubt is given why a request of a session went out as it came, though there
 	// was something to collapse: each reason once. It may be nil.
 	Doubt func(agent, session, reason string)

@@ -28,6 +28,7 @@ type bench struct {
 	mu      sync.Mutex
 	now     time.Time
 	history *history.History // nil: the transcript tells nothing
+	found   string           // where a transcript is that no hook told of
 	saved   []conversations.SaveRequest
 	saveErr error
 	changed []string
@@ -47,12 +48,13 @@ func (b *bench) restart() {
 		History: func(agent, path string) (history.History, bool) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if b.history == nil || agent != "claude" || path != "/t.jsonl" {
+			if where := map[string]string{"claude": "/t.jsonl", "codex": b.found}[agent]; b.history == nil || where == "" || path != where {
 				return history.History{}, false
 			}
 			return *b.history, true
 		},
-		Problem: func(err error) { b.t.Errorf("problem: %v", err) },
+		Transcript: func(_, session string) (string, bool) { return b.found, b.found != "" && session == "x1" },
+		Problem:    func(err error) { b.t.Errorf("problem: %v", err) },
 	})
 }
 

@@ -76,7 +76,7 @@ func (b *Book) settle(s *session, v view) {
 			s.Notices = append(s.Notices, fmt.Sprintf("turnback: the checkpoint %q of this conversation was lost in a compaction; the history is unchanged", label.Clean(m.Goal)))
 		}
 	}
-	if v.Open != nil {
+	if v.Open != nil && v.Pending == nil && !v.unsettled {
 		if m := s.mark(v.Open.CallID); m != nil && m.End != "" && m.End != endAbandoned {
 			// The person went back to where it was open.
 			m.End, m.EndedAt, m.Rewind, m.Report = "", time.Time{}, "", ""

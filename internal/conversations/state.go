@@ -58,15 +58,35 @@ func (b *Book) byHistory(s *session, call string) (view, bool) {
 	if fresh && !behind {
 		return s.bySeen(), true
 	}
-	if s.Transcript != "" && b.o.History != nil {
-		if h, ok := b.o.History(s.Agent, s.Transcript); ok {
-			return s.byTranscript(h, call), true
-		}
+	if h, ok := b.history(s); ok {
+		return s.byTranscript(h, call), true
 	}
 	if fresh {
 		return s.bySeen(), true
 	}
 	return view{}, false
+}
+
+// history reads the transcript where a hook told that it is, else where it is
+// found: an agent may tell of it after the first call alone, and may have moved it.
+func (b *Book) history(s *session) (history.History, bool) {
+	if b.o.History == nil {
+		return history.History{}, false
+	}
+	if s.Transcript != "" {
+		if h, ok := b.o.History(s.Agent, s.Transcript); ok {
+			return h, true
+		}
+	}
+	if b.o.Transcript == nil {
+		return history.History{}, false
+	}
+	path, found := b.o.Transcript(s.Agent, s.Session)
+	if !found || path == s.Transcript {
+		return history.History{}, false
+	}
+	s.Transcript = path
+	return b.o.History(s.Agent, path)
 }
 
 // bySeen is the state by the newest request.

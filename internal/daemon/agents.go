@@ -35,3 +35,23 @@ func copiers() map[string]back.Copier {
 	}
 	return all
 }
+
+// finder is a talker that finds the transcript of a session by its id alone.
+type finder interface {
+	FindTranscript(getenv func(string) string, session string) (path string, err error)
+}
+
+var _ finder = codex.Adapter{}
+
+// findTranscript finds transcripts where agents keep them by an environment.
+func findTranscript(environ []string) func(agent, session string) (string, bool) {
+	getenv := Getenv(environ)
+	return func(agent, session string) (string, bool) {
+		f, can := talkers()[agent].(finder)
+		if !can {
+			return "", false
+		}
+		path, err := f.FindTranscript(getenv, session)
+		return path, err == nil
+	}
+}

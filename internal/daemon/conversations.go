@@ -33,7 +33,7 @@ func openBook(s Services, r *repos, tracker *turns.Tracker, keep *keeper) *conve
 		dir = filepath.Join(s.StateDir, "conversations")
 	}
 	return conversations.Open(conversations.Options{
-		Dir: dir, Now: s.Now, History: transcriptHistory,
+		Dir: dir, Now: s.Now, History: transcriptHistory, Transcript: findTranscript(s.Environ),
 		WorkTree: workTrees{repos: r, tracker: tracker, publish: s.Publish},
 		Own:      ownSessions(s),
 		Copies:   keep,

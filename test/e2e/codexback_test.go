@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -161,5 +162,50 @@ func TestCodexTurnsAreSaved(t *testing.T) {
 		if err := json.Unmarshal([]byte(shown.Transcript), &place); turn == 1 && (err != nil || place.Path != w.rollout(thread) || place.Turn == "") {
 			t.Errorf("turn %d: its place is %q, %v", turn, shown.Transcript, err)
 		}
+	}
+}
+
+// Without proxy and hooks Codex's rollout alone tells what is open: here in a fork,
+// which is a session of its own that goes on from the rollout of another.
+func TestCodexWithoutTheProxyGoesByItsRollout(t *testing.T) {
+	t.Parallel()
+	w := newCodexWorld(t)
+	config, err := os.ReadFile(filepath.Join(w.repo.Home, ".codex/config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.writeHome(".codex/config.toml", fmt.Sprintf(`%s
+[mcp_servers.turnback]
+command = %q
+args = ["mcp", "--conversation"]
+env_vars = ["XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"]
+default_tools_approval_mode = "approve"
+`, config, w.tools.turnback))
+	exec := func(args ...string) string {
+		t.Helper()
+		stdout, stderr, code := w.command(filepath.Join(w.run, "codex"), append([]string{"exec", "-s", "danger-full-access"}, args...)...)
+		if code != 0 {
+			t.Fatalf("codex exec %q: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+		_, id, _ := strings.Cut(stdout, `"thread_id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		return id
+	}
+	w.responses.Add(codexOpens("find it"), fakemodel.ResponsesReply{Text: "I looked."})
+	thread := exec("--json", "The first task")
+	w.responses.Add(codexOpens("find more"), codexCloses("REPORT"), codexCloses("AGAIN"), fakemodel.ResponsesReply{Text: "Done."})
+	fork := exec("fork", thread, "--json", "The second task")
+	if fork == thread || fork == "" {
+		t.Fatalf("the fork of %s is %s", thread, fork)
+	}
+	w.wantSent("in the fork", []string{
+		"Checkpoint already active.", "Rewind requested.", "The exploration stays in context: start with turnback run --conversation.",
+		"Checkpoint already completed; continue from the retained report instead of calling rewind again.",
+	}, nil)
+	w.responses.Add(codexCloses("REPORT"), fakemodel.ResponsesReply{Text: "Done."})
+	exec("resume", thread, "--json", "The third task")
+	w.wantSent("in the original", []string{"Rewind requested."}, []string{"Checkpoint already"})
+	if problems := w.responses.Problems(); len(problems) > 0 || w.responses.Pending() > 0 {
+		t.Errorf("problems %q, %d replies were not asked for", problems, w.responses.Pending())
 	}
 }
