@@ -368,7 +368,7 @@ func testAgentTalks(t *testing.T, bin string) {
 	p.sees("> ")
 	p.types("write a\r")
 	p.sees(`I write it\.`)
-	p.sees(`\? write a\.txt \(1 lines\) \(y / n / a`)
+	p.sees(`\? write a\.txt \(1 lines\)\r\n    \+ x\r\n\? that, as it stands above, \(y / n / a`)
 	p.types("n")
 	p.sees("no\r\n")
 	p.sees(`Good\.`)

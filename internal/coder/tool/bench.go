@@ -154,5 +154,9 @@ func (b *Bench) mayReach(ctx context.Context, tool string, at place) error {
 	if !at.outside {
 		return nil
 	}
-	return b.Permit(ctx, Ask{Tool: tool, Line: tool + " " + at.path + ", outside the work tree", Outside: true})
+	return b.Permit(ctx, Ask{Tool: tool, Line: outsideLine(tool, at), Outside: true})
+}
+
+func outsideLine(tool string, at place) string {
+	return tool + " " + at.path + ", outside the work tree"
 }

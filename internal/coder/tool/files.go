@@ -163,7 +163,8 @@ func (b *Bench) write(ctx context.Context, call Call) (Result, error) {
 		return Result{}, err
 	}
 	lines := strings.Count(args.Content, "\n")
-	if err := b.mayWrite(ctx, "write", at, fmt.Sprintf("write %s (%d lines)", at.shown, lines)); err != nil {
+	line := fmt.Sprintf("write %s (%d lines)", at.shown, lines)
+	if err := b.mayWrite(ctx, "write", at, line, func() string { return overwritten(at, args.Content) }); err != nil {
 		return Result{}, err
 	}
 	if info, err := os.Stat(at.path); err == nil && !info.Mode().IsRegular() {
@@ -179,11 +180,29 @@ func (b *Bench) write(ctx context.Context, call Call) (Result, error) {
 	return Said("Wrote %s, %d bytes.", at.shown, len(args.Content)), nil
 }
 
-func (b *Bench) mayWrite(ctx context.Context, tool string, at place, line string) error {
+// mayWrite asks before a file is changed.
+func (b *Bench) mayWrite(ctx context.Context, tool string, at place, line string, diff func() string) error {
 	if at.outside {
-		return b.mayReach(ctx, tool, at)
+		return b.Permit(ctx, Ask{Tool: tool, Line: outsideLine(tool, at), Diff: diff, Outside: true})
 	}
-	return b.Permit(ctx, Ask{Tool: tool, Line: line})
+	return b.Permit(ctx, Ask{Tool: tool, Line: line, Diff: diff})
+}
+
+// overwritten shows what a file loses and gets. Out of the work tree not even a look
+// is taken without asking.
+func overwritten(at place, content string) string {
+	if at.outside {
+		return changeOf("", content)
+	}
+	info, err := os.Stat(at.path)
+	if err != nil || !info.Mode().IsRegular() {
+		return changeOf("", content)
+	}
+	data, err := head(at.path, maxEdited+1)
+	if err != nil || len(data) > maxEdited || !isText(data) {
+		return fmt.Sprintf("[in the place of %d bytes that cannot be shown]\n", info.Size()) + changeOf("", content)
+	}
+	return changeOf(string(data), content)
 }
 
 // replace writes a file in its place, so that its mode and its links stay.
@@ -205,29 +224,44 @@ func (b *Bench) edit(ctx context.Context, call Call) (Result, error) {
 		return Result{}, err
 	}
 	// Out of the work tree not even a look is taken without asking.
-	if err := b.mayWrite(ctx, "edit", at, fmt.Sprintf("edit %s: %q becomes %q", at.shown, oneLine(args.Old), oneLine(args.New))); err != nil {
+	before, changed := args.Old, args.New
+	if !at.outside {
+		if before, changed, err = edited(at, args.Old, args.New); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := b.mayWrite(ctx, "edit", at, "edit "+at.shown, func() string { return changeOf(before, changed) }); err != nil {
 		return Result{}, err
 	}
-	info, err := regular(at)
-	if err != nil {
+	now, changed, err := edited(at, args.Old, args.New)
+	switch {
+	case err != nil:
 		return Result{}, err
-	}
-	if info.Size() > maxEdited {
-		return Result{}, fmt.Errorf("%s is too large to edit", at.shown)
-	}
-	data, err := os.ReadFile(at.path)
-	if err != nil {
-		return Result{}, err
-	}
-	changed, err := exchange(string(data), args.Old, args.New, at.shown)
-	if err != nil {
-		return Result{}, err
+	case now != before && !at.outside:
+		return Result{}, fmt.Errorf("%s was changed while the user was asked; read it again", at.shown)
 	}
 	if err := replace(at.path, []byte(changed)); err != nil {
 		return Result{}, err
 	}
 	b.Shown.drop(at.path)
 	return Said("Edited %s.", at.shown), nil
+}
+
+// edited is a file as it is, and as it will be.
+func edited(at place, before, after string) (now, then string, err error) {
+	info, err := regular(at)
+	if err != nil {
+		return "", "", err
+	}
+	if info.Size() > maxEdited {
+		return "", "", fmt.Errorf("%s is too large to edit", at.shown)
+	}
+	data, err := os.ReadFile(at.path)
+	if err != nil {
+		return "", "", err
+	}
+	then, err = exchange(string(data), before, after, at.shown)
+	return string(data), then, err
 }
 
 // exchange replaces the one place of old. In a file with CRLF a text with plain

@@ -59,6 +59,8 @@ type Ask struct {
 	// Whole is all of it, where the line leaves something out that the person has
 	// to see; else empty.
 	Whole string
+	// Diff shows what changes in a file; nil: no file tool asks.
+	Diff func() string
 	// Outside says that it reaches out of the work tree.
 	Outside bool
 }

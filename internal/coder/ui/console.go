@@ -270,10 +270,15 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 // question is what is asked. What one line cannot show stands below it, whole: a
 // person cannot allow what is not shown.
 func question(a tool.Ask) string {
-	if a.Whole == "" {
-		return "? " + Harmless(a.Line)
+	whole := a.Whole
+	if a.Diff != nil {
+		whole = a.Diff()
 	}
-	return "? " + Harmless(a.Line) + "\n    " + strings.ReplaceAll(Harmless(a.Whole), "\n", "\n    ") + "\n? that, as it stands above,"
+	line := "? " + strings.ReplaceAll(visible(a.Line), "\n", `\n`)
+	if whole == "" {
+		return line
+	}
+	return line + "\n    " + strings.ReplaceAll(visible(whole), "\n", "\n    ") + "\n? that, as it stands above,"
 }
 
 // answerKeys finds the answer among keys.

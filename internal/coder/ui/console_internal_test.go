@@ -9,7 +9,11 @@ import (
 
 func TestAQuestionShowsTheWhole(t *testing.T) {
 	got := question(tool.Ask{Line: "run echo ...", Whole: "echo\x1b[2J\r hi\nrm -rf x"})
-	if want := "? run echo ...\n    echo[2J hi\n    rm -rf x\n? that, as it stands above,"; got != want {
+	if want := "? run echo ...\n    echo\\x1b[2J\\r hi\n    rm -rf x\n? that, as it stands above,"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	ask := tool.Ask{Line: "edit a\nb\x1b[1m", Diff: func() string { return "- a\u202eb\u200b\n+ c\u009b" }}
+	if got, want := question(ask), "? edit a\\nb\\x1b[1m\n    - a\\u{202e}b\\u{200b}\n    + c\\x9b\n? that, as it stands above,"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := question(tool.Ask{Line: "write a (1 lines)"}); got != "? write a (1 lines)" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/coder/loop"
@@ -113,6 +114,27 @@ func Harmless(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// visible shows what a terminal might act on, or would not show, in the place of
+// doing so: nobody can allow what is not seen.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case r == '\n', r == '\t':
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < 0xa0 && unicode.IsControl(r):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // JSON writes one JSON object a line.
