@@ -32,6 +32,8 @@ type SaveRequest struct {
 	Agent, Session string
 	Dir            string // where the agent works, absolute; empty: not known
 	Goal           string
+	Transcript     string // absolute path of the agent's transcript; empty: not known
+	Call           string // id of the call of checkpoint; empty: it has none
 }
 
 // Saved is a checkpoint of the work tree.

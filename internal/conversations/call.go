@@ -116,7 +116,9 @@ func (b *Book) opened(ctx context.Context, s *session, c conversation.Call) {
 	}
 	m := mark{Call: c.ID, Goal: goal, StartedAt: c.At.Truncate(time.Millisecond)}
 	if b.o.WorkTree != nil {
-		saved, err := b.o.WorkTree.Save(ctx, SaveRequest{Agent: s.Agent, Session: s.Session, Dir: s.Dir, Goal: goal})
+		saved, err := b.o.WorkTree.Save(ctx, SaveRequest{
+			Agent: s.Agent, Session: s.Session, Dir: s.Dir, Goal: goal, Transcript: s.Transcript, Call: c.ID,
+		})
 		switch {
 		case err != nil:
 			s.Notices = append(s.Notices, "turnback: the work tree was not saved with the conversation's checkpoint: "+api.AsError(err).Message)

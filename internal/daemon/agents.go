@@ -23,6 +23,15 @@ type talker interface {
 	EndsInInterrupt(path string) bool
 }
 
+// placer is the adapter of an agent that can tell where a conversation is while
+// none of its turns ends.
+type placer interface {
+	// PlaceNow tells where a transcript is now, without the prompt before, and
+	// PlaceOfCall where it is behind a call and those made together with it.
+	PlaceNow(path, before string) string
+	PlaceOfCall(path, call string) string
+}
+
 // talkers are those agents by name.
 func talkers() map[string]talker {
 	return map[string]talker{claude.Name: claude.New(), codex.Name: codex.Adapter{}, pi.Name: pi.Adapter{}}

@@ -117,13 +117,21 @@ func (w workTrees) Save(ctx context.Context, r conversations.SaveRequest) (conve
 	pane := checkpoint.Pane{ID: window.ID, Window: window.Name, Session: window.Session, Key: window.Key}
 	result, err := store.Save(ctx, checkpoint.SaveRequest{
 		Kind: checkpoint.KindConversation, Pane: pane, Turn: window.Turn, State: string(window.StateOrNone()), Label: r.Goal,
-		Always: true, Agent: r.Agent, AgentSession: r.Session,
+		Always: true, Agent: r.Agent, AgentSession: r.Session, Transcript: placeOfCall(r),
 	})
 	if err != nil {
 		return conversations.Saved{}, err
 	}
 	w.announce(window, *result.Checkpoint)
 	return conversations.Saved{N: result.Checkpoint.N, Pane: window.ID, Worktree: window.Worktree}, nil
+}
+
+// placeOfCall is where the conversation is behind the call that it is marked by.
+func placeOfCall(r conversations.SaveRequest) string {
+	if t, ok := talkers()[r.Agent].(placer); ok && r.Transcript != "" && r.Call != "" {
+		return t.PlaceOfCall(r.Transcript, r.Call)
+	}
+	return ""
 }
 
 func (w workTrees) announce(window registry.Window, c checkpoint.Checkpoint) {

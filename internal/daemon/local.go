@@ -39,6 +39,7 @@ func Local(environ []string, now func() time.Time) (*verbs.Table, error) {
 		Enabled: func() bool { return settings().Agents.Checkpoints.Enabled },
 		Back:    wayBack(environ, now, shelf),
 		Halves:  halves(stateDir, now),
+		At:      placeNow,
 		Copies:  shelf,
 	})
 	for i := range all {

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/config"
+	"github.com/turnback/turnback/internal/conversations/own"
 	"github.com/turnback/turnback/internal/registry"
 	"github.com/turnback/turnback/internal/terminal"
 	"github.com/turnback/turnback/internal/turns"
@@ -65,6 +67,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 		Enabled: func() bool { return s.Config().Agents.Checkpoints.Enabled },
 		Back:    wayBack(s.Environ, s.Now, keep.shelf),
 		Halves:  halves(s.StateDir, s.Now),
+		At:      placeNow,
 		Copies:  keep,
 	})
 	for i := range cps {
@@ -129,6 +132,21 @@ func (interrupts) EndsInInterrupt(agent, path string) bool {
 	t, ok := talkers()[agent]
 	return ok && t.EndsInInterrupt(path)
 }
+
+// Place tells where a transcript is now, as the adapter of its agent has it.
+func (interrupts) Place(agent, path, before string) string {
+	if agent == own.Agent {
+		leaf, _ := session.LeafOf(path) // a file that cannot be read tells no place
+		return leaf
+	}
+	if t, ok := talkers()[agent].(placer); ok && path != "" {
+		return t.PlaceNow(path, before)
+	}
+	return ""
+}
+
+// placeNow tells where the transcript of a window's agent is now.
+func placeNow(w registry.Window) string { return interrupts{}.Place(w.Agent, w.Transcript, "") }
 
 // FromEnviron gives the Options of the daemon that `turnback daemon run` is, from
 // the environment as os.Environ gives it.

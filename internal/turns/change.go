@@ -21,6 +21,8 @@ type change struct {
 	where      place // of the window
 	now        time.Time
 	transcript string // where in its transcript the agent is, as its adapter tells it
+	prompt     string // id of the prompt that causes the change; empty: none, or not known
+	elsewhere  bool   // the change is about another session than the window had
 	applied    bool   // every event was applied
 	jobs       []*job // to be waited for
 	asked      bool   // by a caller of its own accord, not by a hook
@@ -57,7 +59,7 @@ func (c *change) effect(effect agentstate.Effect) {
 		c.turnEvent("turn_started", effect.Turn, "")
 		c.t.wakeUp()
 		if c.saves() {
-			current.start = c.add(&job{begin: true, saveStart: c.savesStart(), turn: current})
+			current.start = c.add(&job{begin: true, saveStart: c.savesStart(), turn: current, prompt: c.prompt})
 			c.w = c.w.Owe(registry.Due{Turn: effect.Turn, Start: true, At: c.now})
 		}
 	case agentstate.TurnContinued:
@@ -71,11 +73,20 @@ func (c *change) effect(effect agentstate.Effect) {
 		c.unsaved = c.w.CommonDir == ""
 		if c.saves() {
 			current := c.t.turnOf(c.w, effect.Turn)
+			c.findPlace(effect)
 			current.save = c.add(&job{turn: current, state: string(effect.State), label: effect.Label, transcript: c.transcript})
 			due := dueOf(c.w, effect, c.now)
 			due.Base, due.Transcript = current.base, c.transcript
 			c.w = c.w.Owe(due)
 		}
+	}
+}
+
+// findPlace finds out where in its transcript an agent was that ended a turn without
+// a word.
+func (c *change) findPlace(effect agentstate.SaveDue) {
+	if c.transcript == "" && !c.elsewhere && (effect.State == agentstate.Aborted || effect.State == agentstate.Unknown) {
+		c.transcript = c.t.o.Transcripts.Place(c.w.Agent, c.w.Transcript, c.prompt)
 	}
 }
 

@@ -332,6 +332,11 @@ func (h *house) alive(pid int, _ string) bool {
 	return h.living[pid]
 }
 
+// Place implements Transcripts.
+func (h *house) Place(agent, path, before string) string {
+	return strings.Join([]string{"now", agent, path, before}, " ")
+}
+
 // EndsInInterrupt implements Transcripts.
 func (h *house) EndsInInterrupt(_, path string) bool {
 	h.mu.Lock()

@@ -32,6 +32,7 @@ type job struct {
 	state      string          // save
 	label      string          // save
 	transcript string          // save: where in its transcript the agent was
+	prompt     string          // begin: id of the prompt that the turn begins with; empty: not known
 	letGoAt    atomic.Int64    // when whoever caused it was let go before it was done, in nanoseconds; 0: not
 	done       chan struct{}   // closed when the job is done
 	outcome    outcome         // set before done is closed
@@ -136,6 +137,7 @@ func (t *Tracker) doBegin(s Store, j *job) {
 	foreign := t.meetForeign(j)
 	result, err := s.Begin(t.ctx, checkpoint.BeginRequest{
 		Pane: j.pane, Turn: j.turn.number, SaveStart: j.saveStart && !foreign, Agent: j.window.Agent, LetGo: j.sinceWhen,
+		Talk: func() checkpoint.Talk { return t.talk(j.window, j.prompt) },
 	})
 	if err != nil {
 		j.outcome.notSaved = reason(err)
@@ -153,6 +155,11 @@ func (t *Tracker) doBegin(s Store, j *job) {
 	t.mu.Unlock()
 	t.tell(j)
 	t.catchUp(s, j)
+}
+
+// talk is the conversation of a window's agent now, without a prompt.
+func (t *Tracker) talk(w registry.Window, prompt string) checkpoint.Talk {
+	return checkpoint.Talk{Agent: w.Agent, Session: w.AgentSession, At: t.o.Transcripts.Place(w.Agent, w.Transcript, prompt)}
 }
 
 func (t *Tracker) doSave(s Store, j *job) {

@@ -80,7 +80,10 @@ func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window
 		c.see(r, s)
 	}
 	c.w.LastActive = c.now
-	c.transcript = r.TranscriptPlace
+	c.transcript, c.elsewhere = r.TranscriptPlace, c.w.AgentSession != w.AgentSession
+	if r.Kind == api.ReportPrompt {
+		c.prompt = r.PromptID
+	}
 	for _, e := range events(r, c.w, w, child) {
 		c.apply(e)
 	}

@@ -59,6 +59,10 @@ type Transcripts interface {
 	// that the person interrupted the agent. A transcript that cannot be read
 	// does not.
 	EndsInInterrupt(agent, path string) bool
+	// Place tells where the transcript is now, up to which it is whole; before is the
+	// id of a prompt that does not belong to it any more, empty: none. It is empty
+	// where that is not known.
+	Place(agent, path, before string) string
 }
 
 // Settings are the parts of the configuration that matter here.

@@ -22,7 +22,7 @@ func (a Adapter) Copy(session, place string) (transcript.Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.copyOf(at.Path, at.UUID, filepath.Dir(at.Path))
+	return a.copyOf(at.Path, at, filepath.Dir(at.Path))
 }
 
 // CopyKept is Copy from a copy of the transcript, at kept, that was made while the
@@ -33,15 +33,21 @@ func (a Adapter) CopyKept(session, place, kept, path string) (transcript.Copy, e
 	if err != nil {
 		return nil, err
 	}
-	return a.copyOf(kept, at.UUID, filepath.Dir(path))
+	return a.copyOf(kept, at, filepath.Dir(path))
 }
 
 // Resume is the command that goes on with a session.
 func (Adapter) Resume(session string) string { return Name + " --resume " + shell.Word(session) }
 
-// copyOf has the transcript at path up to the entry uuid copied into a new file in
-// folder.
-func (a Adapter) copyOf(path, uuid, folder string) (transcript.Copy, error) {
+// copyOf has the transcript at path up to a place copied into a new file in folder.
+func (a Adapter) copyOf(path string, at Place, folder string) (transcript.Copy, error) {
+	uuid := at.UUID
+	if at.Call != "" {
+		var err error
+		if uuid, err = endOfCall(path, at.Call); err != nil {
+			return nil, err
+		}
+	}
 	session := transcript.NewUUID()
 	return transcript.Draft{
 		From: path, Folder: folder, Name: session + transcriptExt, Session: session,

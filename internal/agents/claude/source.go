@@ -31,7 +31,7 @@ func (Adapter) OpenTranscript(env func(string) string, session, place string) (f
 // it names has to be the transcript of that session.
 func placeOf(session, place string) (Place, error) {
 	var at Place
-	if err := json.Unmarshal([]byte(place), &at); err != nil || at.UUID == "" {
+	if err := json.Unmarshal([]byte(place), &at); err != nil || at.UUID == "" && at.Call == "" {
 		return Place{}, errors.New("the place in the transcript cannot be read")
 	}
 	if !filepath.IsAbs(at.Path) || filepath.Base(at.Path) != session+transcriptExt || identifier(session) != session || session == "" {

@@ -24,7 +24,10 @@ const (
 type Place struct {
 	Path string `json:"path"` // of the transcript
 	UUID string `json:"uuid"` // of the last entry that the agent wrote
-	Size int64  `json:"size"` // of the transcript then, in bytes
+	Size int64  `json:"size"` // of the transcript then, in bytes; 0: not known
+	// Call, in the place of UUID, is the id of a call: the place is behind the results
+	// of those that were made together with it.
+	Call string `json:"call,omitempty"`
 }
 
 // EndsInInterrupt says whether the newest entry of the transcript at path is that
@@ -79,6 +82,7 @@ type entry struct {
 	Sidechain bool   `json:"isSidechain"` // of a subagent
 	PromptID  string `json:"promptId"`    // of user entries
 	Message   struct {
+		ID      string          `json:"id"`      // of assistant entries: one for all blocks of a message
 		Content json.RawMessage `json:"content"` // a string, or a list of blocks
 	} `json:"message"`
 }

@@ -51,7 +51,7 @@ type Draft struct {
 // Make writes the copy beside the place that it gets, under a name that no agent
 // takes for a session.
 func (d Draft) Make() (Copy, error) {
-	from, err := openRegular(d.From)
+	from, err := OpenRegular(d.From)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func sweep(fresh string) {
 	}
 }
 
-// openRegular opens a plain file that is not too large; no symbolic link.
-func openRegular(path string) (*os.File, error) {
+// OpenRegular opens a plain file that is not too large; no symbolic link.
+func OpenRegular(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > MaxSize) {
 		err = errors.New("it is no file that can be read")

@@ -63,7 +63,7 @@ type Ways struct {
 func (w Ways) Prepare(p Place) (Way, error) {
 	if p.Agent == "" || p.Session == "" {
 		return nil, missing("checkpoint %d tells of no agent's conversation", p.N).
-			WithHint(api.Hint{Detail: "checkpoints of a turn do, when an agent's hooks report it"})
+			WithHint(api.Hint{Detail: "those do that were saved while an agent's hooks reported"})
 	}
 	copier, can := w.Copiers[p.Agent]
 	if !can && p.Agent != own.Agent {
@@ -72,7 +72,7 @@ func (w Ways) Prepare(p Place) (Way, error) {
 	}
 	if p.At == "" {
 		return nil, missing("checkpoint %d does not tell where its conversation was", p.N).
-			WithHint(api.Hint{Detail: "checkpoints of whole turns do"})
+			WithHint(api.Hint{Detail: "the agent's transcript did not tell it when the checkpoint was saved"})
 	}
 	if p.Agent == own.Agent {
 		way, err := prepareOwn(w.Sessions, p)

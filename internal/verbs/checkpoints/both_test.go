@@ -60,8 +60,9 @@ const (
 // world is a work tree with two turns of an agent, saved as checkpoints 1 and 2.
 // Its folders are below the work tree's parent.
 type world struct {
-	root string
-	env  []string
+	root      string
+	env       []string
+	agent, id string // and its session; empty in a process that is killed
 }
 
 const paneOfWorld = "aaaaaaaa"
@@ -72,6 +73,17 @@ func (w *world) sessions() session.Library {
 	return session.Library{Dir: w.dir("sessions"), Now: time.Now}
 }
 
+// transcript is the file of the agent's session.
+func (w *world) transcript() string {
+	switch w.agent {
+	case "":
+		return ""
+	case claude.Name:
+		return filepath.Join(w.dir("projects"), w.id+".jsonl")
+	}
+	return filepath.Join(w.dir("sessions"), w.id+".jsonl")
+}
+
 // verbs answers as a process of its own would.
 func (w *world) verbs(ctx context.Context, die func(place string) error) (*checkpoints, found, error) {
 	store, err := checkpoint.Open(ctx, checkpoint.Options{Dir: w.root, Env: w.env, Now: time.Now})
@@ -80,11 +92,19 @@ func (w *world) verbs(ctx context.Context, die func(place string) error) (*check
 	}
 	f := found{store: store, window: registry.Window{
 		ID: paneOfWorld, Session: "api", Name: "agent", Worktree: store.Worktree(), CommonDir: store.CommonDir(),
+		Agent: w.agent, AgentSession: w.id, Transcript: w.transcript(),
 	}}
 	return &checkpoints{Deps{
 		Panes: oneWindow{f.window}, Open: func(context.Context, string) (*checkpoint.Store, error) { return store, nil },
 		Back:   dyingTalks{back.Ways{Sessions: w.sessions(), Copiers: map[string]back.Copier{claude.Name: claude.New()}}, die},
 		Halves: both.Shelf{Dir: w.dir("restores"), Now: time.Now},
+		At: func(window registry.Window) string {
+			if window.Agent == claude.Name {
+				return claude.New().PlaceNow(window.Transcript, "")
+			}
+			leaf, _ := session.LeafOf(window.Transcript)
+			return leaf
+		},
 	}}, f, nil
 }
 
@@ -138,11 +158,11 @@ func newWorld(t *testing.T, agent string) (*world, *gittest.Repo, string) {
 	r := gittest.NewCommitted(t, map[string]string{"a": "0\n"})
 	w := &world{root: r.Root, env: r.Env()}
 	id, ends := w.talk(t, agent)
-	c, f, err := w.verbs(t.Context(), nil)
+	w.agent, w.id = agent, id
+	_, f, err := w.verbs(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c
 	for turn := 1; turn <= 2; turn++ {
 		r.Write("a", fmt.Sprintf("turn %d\n", turn))
 		if turn == 1 {

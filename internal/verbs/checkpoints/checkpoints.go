@@ -54,6 +54,9 @@ type Deps struct {
 	Back    Talks                                                            // nil: there is no way back to any conversation
 	Halves  both.Shelf                                                       // remembers restores of files and conversations
 	Copies  Copies                                                           // nil: there are none
+	// At tells where the transcript of a window's agent is now; empty: not known. It
+	// may be nil.
+	At func(w registry.Window) string
 }
 
 // Talks finds ways back to the conversations of checkpoints.
@@ -100,6 +103,15 @@ type found struct {
 
 func (f found) pane() checkpoint.Pane {
 	return checkpoint.Pane{ID: f.window.ID, Window: f.window.Name, Session: f.window.Session, Key: f.window.Key}
+}
+
+// talk is the conversation of a window's agent now.
+func (c *checkpoints) talk(w registry.Window) checkpoint.Talk {
+	t := checkpoint.Talk{Agent: w.Agent, Session: w.AgentSession}
+	if c.At != nil {
+		t.At = c.At(w)
+	}
+	return t
 }
 
 // target finds the window that place means and the store of its work tree. A

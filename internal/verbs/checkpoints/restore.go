@@ -33,6 +33,7 @@ func (c *checkpoints) along(ctx context.Context, y way, progress func(api.Progre
 	}
 	r := f.request(progress)
 	r.N, r.Paths, r.DryRun, r.OpenTurns = y.n, y.paths, y.dryRun, openTurns(f.store)
+	r.Talk = func() checkpoint.Talk { return c.talk(f.window) }
 	y.fill(&r)
 	line := f.again(y)
 	if err := c.guard(ctx, &r, f, y.place, y.force); err != nil {

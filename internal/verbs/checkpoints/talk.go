@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/turnback/turnback/checkpoint"
 	"github.com/turnback/turnback/internal/api"
@@ -24,7 +25,7 @@ func (c *checkpoints) withTalk(ctx context.Context, y way, f found, r checkpoint
 	at := back.Place{N: cp.N, Agent: cp.Agent, Session: cp.AgentSession, At: cp.Transcript}
 	talk, err := c.Back.Prepare(at)
 	if err != nil {
-		return out, err
+		return out, c.withPlaces(ctx, f, at, err)
 	}
 	defer func() { err = errors.Join(err, talk.Close()) }()
 	var res checkpoint.RestoreResult
@@ -51,6 +52,33 @@ func (c *checkpoints) withTalk(ctx context.Context, y way, f found, r checkpoint
 	out.Conversation, out.ConversationOnly = &told, y.talkOnly
 	return out, nil
 }
+
+// withPlaces has the refusal of a checkpoint that does not tell where its
+// conversation was name those of the pane that do.
+func (c *checkpoints) withPlaces(ctx context.Context, f found, at back.Place, err error) error {
+	e := api.AsError(err)
+	if e.Code != api.CodeContentMissing || at.At != "" && at.Session != "" {
+		return err
+	}
+	info, lerr := f.store.List(ctx, f.window.ID)
+	if lerr != nil {
+		return err
+	}
+	hint := api.Hint{}
+	if e.Hint != nil {
+		hint = *e.Hint
+	}
+	for _, cp := range info.Checkpoints {
+		if cp.AgentSession != "" && cp.Transcript != "" {
+			hint.Available = append(hint.Available, strconv.Itoa(cp.N))
+		}
+	}
+	hint.Available = hint.Available[max(0, len(hint.Available)-maxPlaces):]
+	return e.WithHint(hint)
+}
+
+// maxPlaces is how many checkpoints a refusal names.
+const maxPlaces = 20
 
 // takeBoth takes a way of the files and one of the conversation. What it is about
 // to do is written down first, and forgotten unless it is left half done.

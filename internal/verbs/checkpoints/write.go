@@ -23,9 +23,10 @@ func (c *checkpoints) save(ctx context.Context, p api.SaveCheckpointParams, prog
 	if p.Conversation {
 		kind = checkpoint.KindConversation
 	}
+	talk := c.talk(w)
 	res, err := f.store.Save(ctx, checkpoint.SaveRequest{
 		Kind: kind, Pane: f.pane(), Turn: w.Turn, State: string(w.StateOrNone()), Label: p.Label, Always: true,
-		Agent: w.Agent, AgentSession: w.AgentSession,
+		Agent: talk.Agent, AgentSession: talk.Session, Transcript: talk.At,
 		Progress: func(done, total int64) { progress(api.Progress{What: "saving files", Done: done, Total: total}) },
 	})
 	if err != nil {
