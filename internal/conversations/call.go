@@ -53,7 +53,7 @@ func (b *Book) Call(ctx context.Context, p api.ConversationCallParams) (api.Conv
 	}
 	s.take(tool, c)
 	if tool == conversation.ToolCheckpoint {
-		b.opened(ctx, s, c)
+		b.opened(ctx, s, c, p.Caller.ToolUseID)
 	} else if facts := b.rewound(ctx, s, v, c); facts != "" {
 		result.Texts = append(result.Texts, facts)
 	}
@@ -108,8 +108,9 @@ func (s *session) take(tool conversation.Tool, c conversation.Call) {
 }
 
 // opened saves the work tree of a checkpoint that was granted. That it cannot be
-// saved is no failure of the checkpoint, but the person is told.
-func (b *Book) opened(ctx context.Context, s *session, c conversation.Call) {
+// saved is no failure of the checkpoint, but the person is told. id is the call's
+// own; empty: it has none.
+func (b *Book) opened(ctx context.Context, s *session, c conversation.Call, id string) {
 	goal := strings.TrimSpace(c.Text)
 	if last := s.newest(); last != nil && last.End == "" {
 		last.End, last.EndedAt = endReplaced, c.At
@@ -117,7 +118,7 @@ func (b *Book) opened(ctx context.Context, s *session, c conversation.Call) {
 	m := mark{Call: c.ID, Goal: goal, StartedAt: c.At.Truncate(time.Millisecond)}
 	if b.o.WorkTree != nil {
 		saved, err := b.o.WorkTree.Save(ctx, SaveRequest{
-			Agent: s.Agent, Session: s.Session, Dir: s.Dir, Goal: goal, Transcript: s.Transcript, Call: c.ID,
+			Agent: s.Agent, Session: s.Session, Dir: s.Dir, Goal: goal, Transcript: s.Transcript, Call: id,
 		})
 		switch {
 		case err != nil:

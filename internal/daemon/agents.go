@@ -26,9 +26,13 @@ type talker interface {
 // placer is the adapter of an agent that can tell where a conversation is while
 // none of its turns ends.
 type placer interface {
-	// PlaceNow tells where a transcript is now, without the prompt before, and
-	// PlaceOfCall where it is behind a call and those made together with it.
+	// PlaceNow tells where a transcript is now, without the prompt before.
 	PlaceNow(path, before string) string
+}
+
+// callPlacer is one that can tell where a conversation is behind a call and those
+// made together with it.
+type callPlacer interface {
 	PlaceOfCall(path, call string) string
 }
 

@@ -128,7 +128,7 @@ func (w workTrees) Save(ctx context.Context, r conversations.SaveRequest) (conve
 
 // placeOfCall is where the conversation is behind the call that it is marked by.
 func placeOfCall(r conversations.SaveRequest) string {
-	if t, ok := talkers()[r.Agent].(placer); ok && r.Transcript != "" && r.Call != "" {
+	if t, ok := talkers()[r.Agent].(callPlacer); ok && r.Transcript != "" && r.Call != "" {
 		return t.PlaceOfCall(r.Transcript, r.Call)
 	}
 	return ""

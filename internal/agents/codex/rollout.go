@@ -259,3 +259,25 @@ func (Adapter) EndsInInterrupt(path string) bool {
 	}
 	return over
 }
+
+// PlaceNow returns the Place, as JSON, that the rollout at path has come to: the end
+// of its newest turn, or where that began, while it goes on or when before is its
+// id. It is empty when the rollout does not tell.
+func (Adapter) PlaceNow(path, before string) string {
+	text, err := transcript.Tail(path, tailSize)
+	if err != nil {
+		return ""
+	}
+	turn, open := "", false
+	for raw := range bytes.Lines(text) {
+		var l line
+		switch {
+		case !bytes.Contains(raw, []byte(`"event_msg"`)) || !readLineOf(raw, &l):
+		case l.starts():
+			turn, open = l.Payload.Turn, true
+		case l.ends():
+			turn, open = l.Payload.Turn, false
+		}
+	}
+	return place(path, turn, open || turn == before)
+}

@@ -291,3 +291,33 @@ func TestOnlyTheThreadsOwnRolloutIsOpened(t *testing.T) {
 		}
 	}
 }
+
+func TestPlaceNow(t *testing.T) {
+	starts := func(turn string) string {
+		return `{"type":"event_msg","payload":{"type":"task_started","turn_id":"` + turn + `"}}` + "\n"
+	}
+	ends := func(turn, how string) string {
+		return `{"type":"event_msg","payload":{"type":"` + how + `","turn_id":"` + turn + `"}}` + "\n"
+	}
+	path := filepath.Join(t.TempDir(), "rollout.jsonl")
+	for name, c := range map[string]struct {
+		text, before, want string
+	}{
+		"a turn is over":             {starts("t1") + ends("t1", "task_complete"), "", place(path, "t1", false)},
+		"one was interrupted":        {starts("t1") + ends("t1", "turn_aborted"), "", place(path, "t1", false)},
+		"one goes on":                {starts("t1") + ends("t1", "task_complete") + starts("t2"), "", place(path, "t2", true)},
+		"before one that is over":    {starts("t1") + ends("t1", "task_complete"), "t1", place(path, "t1", true)},
+		"before one that is to come": {starts("t1") + ends("t1", "task_complete"), "t2", place(path, "t1", false)},
+		"none":                       {`{"type":"session_meta","payload":{}}` + "\n", "", ""},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := (Adapter{}).PlaceNow(path, c.before); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if got := (Adapter{}).PlaceNow(filepath.Join(t.TempDir(), "missing"), ""); got != "" {
+		t.Errorf("no rollout: %q", got)
+	}
+}
