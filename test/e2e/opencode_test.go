@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/internal/testutil/fakemodel"
 )
 
@@ -128,6 +129,7 @@ type openCodeServer struct {
 	url     string
 	session string
 	events  *bufio.Scanner // what it tells its clients
+	told    int            // how often the person was shown something
 }
 
 func (w *pluginWorld) serveOpenCode() *openCodeServer {
@@ -207,6 +209,23 @@ func (s *openCodeServer) tells(text string) {
 	s.t.Fatalf("the person was not told %q: %v\nsent:\n%s", text, s.events.Err(), s.sent())
 }
 
+// until takes in events until one has a text, and then another has another.
+func (s *openCodeServer) until(texts ...string) {
+	s.t.Helper()
+	for len(texts) > 0 && s.events.Scan() {
+		line := s.events.Text()
+		if strings.Contains(line, "tui.toast") {
+			s.told++
+		}
+		if strings.Contains(line, texts[0]) {
+			texts = texts[1:]
+		}
+	}
+	if len(texts) > 0 {
+		s.t.Fatalf("no event has %q: %v\nsent:\n%s", texts[0], s.events.Err(), s.sent())
+	}
+}
+
 // prompt sends a prompt and does not wait for the answer.
 func (s *openCodeServer) prompt(text string) {
 	s.t.Helper()
@@ -281,4 +300,32 @@ func TestOpenCodeTurnsAreSaved(t *testing.T) {
 	w.wantCheckpoints(
 		`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn done base:checkpoint "By another"`, `3 turn 3 turn errored base:checkpoint "And b.txt"`,
 	)
+}
+
+// A compaction loses the checkpoint that was open: a rewind is told so, the guard
+// is silent, and the person is told, once.
+func TestB143OpenCodeLosesTheCheckpointInACompaction(t *testing.T) {
+	t.Parallel()
+	w := newOpenCodeWorld(t)
+	s := w.serveOpenCode()
+	s.listen()
+	w.chat.Add(chatOpens("find it"), chatSays("one"), chatSays("two"), chatSays("three"), chatSays("four"))
+	s.prompt("explore")
+	s.tells("is still open, after 3 reminders")
+
+	w.chat.Add(chatSays("A SUMMARY"))
+	s.post("/session/"+s.session+"/summarize", `{"providerID":"mock","modelID":"mock"}`, nil)
+	w.chat.Add(chatCloses("too late"), chatSays("I see."))
+	s.prompt("go on")
+	s.reaches(conversation.ErrLost.Error())
+	s.tells("was lost in a compaction; the history is unchanged")
+	w.wantSent("after the compaction", []string{"A SUMMARY"}, []string{"A checkpoint is active."})
+
+	w.chat.Add(chatSays("Well."))
+	s.prompt("and then")
+	s.told = 0
+	s.until("Well.", "session.idle")
+	if s.told > 0 {
+		t.Errorf("the person is told %d times more", s.told)
+	}
 }
