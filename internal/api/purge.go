@@ -29,7 +29,10 @@ type PurgeCheckpointsResult struct {
 	// Transcripts are the copies of transcripts that may hold something of the path,
 	// removed whole.
 	Transcripts []PurgedTranscript `json:"transcripts"`
-	Untrusted   bool               `json:"untrusted"`
+	// Conversations stay, and may hold something of the path: sessions of turnback's
+	// own agent, and goals and reports of others. conversation-purge removes one.
+	Conversations []PurgedTranscript `json:"conversations"`
+	Untrusted     bool               `json:"untrusted"`
 }
 
 // PurgedCheckpoint names a checkpoint that a purge was about.

@@ -80,6 +80,41 @@ func (b *Book) purgeable() ([]candidate, map[key]transcripts.Copy, error) {
 	return all, copies, err
 }
 
+// Mentioning finds the sessions of which something is kept besides a copy of a
+// transcript that may hold something of a path of a repository: those of our own
+// agent, and what is known of others, their goals and reports. The path is relative
+// to the root of the work tree, with slashes.
+func (b *Book) Mentioning(link transcripts.Link, path string) ([]transcripts.Copy, error) {
+	type kept struct{ agent, session, dir, file string }
+	var all []kept
+	for _, s := range b.inDir("") {
+		s.mu.Lock()
+		if b.o.Dir != "" && !s.gone {
+			all = append(all, kept{s.Agent, s.Session, s.Dir, b.path(s.record)})
+		}
+		s.mu.Unlock()
+	}
+	infos, err := b.o.Own.Infos()
+	if err != nil {
+		b.o.Problem(err)
+	}
+	for _, s := range infos {
+		all = append(all, kept{own.Agent, s.ID, s.Cwd, b.o.Own.File(s.ID)})
+	}
+	var found []transcripts.Copy
+	for _, k := range all {
+		worked := k.dir == "" || near(k.dir, link.Worktree) // where it is not known, it may have
+		has, err := transcripts.MayHold(k.file, worked, link.Worktree, path)
+		if err != nil {
+			return nil, fmt.Errorf("look into conversation %s: %w", k.session, err)
+		}
+		if has {
+			found = append(found, transcripts.Copy{Agent: k.agent, Session: k.session})
+		}
+	}
+	return found, nil
+}
+
 // forget removes the record of a session.
 func (b *Book) forget(k key, s *session) error {
 	b.mu.Lock()

@@ -120,3 +120,42 @@ func TestAReasonIsToldOnceForASession(t *testing.T) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }
+
+// A purge of a path names what else is kept that may hold something of it.
+func TestWhatIsKeptOfAPathIsFound(t *testing.T) {
+	library := session.Library{Dir: filepath.Join(t.TempDir(), "own"), Now: time.Now}
+	if err := os.MkdirAll(library.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for id, cwd := range map[string]string{"0123456789abcdef01": "/home/u/api", "0123456789abcdef02": "/home/u/web"} {
+		text := `{"type":"session","version":1,"id":"` + id + `","timestamp":"2026-11-30T10:00:00Z","cwd":"` + cwd + `"}` + "\n" + `{"type":"note","text":"cat secret.env"}` + "\n"
+		if err := os.WriteFile(filepath.Join(library.Dir, id+".jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shelf := &own.Shelf{Library: library}
+	infos, err := shelf.Infos()
+	if err != nil || len(infos) != 2 {
+		t.Fatalf("sessions %v, %v", infos, err)
+	}
+	book := conversations.Open(conversations.Options{
+		Dir: filepath.Join(t.TempDir(), "conversations"), Now: time.Now, Own: shelf, Problem: func(err error) { t.Error(err) },
+	})
+	for id, goal := range map[string]string{"s1": "read secret.env", "s2": "read other.env"} {
+		if _, err := book.Call(t.Context(), api.ConversationCallParams{Tool: "checkpoint", Text: goal, Caller: api.ConversationCaller{Agent: "codex", Session: id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := book.Mentioning(transcripts.Link{Worktree: "/home/u/api", CommonDir: "/home/u/api/.git"}, "conf/secret.env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range found {
+		got = append(got, c.Agent+" "+c.Session)
+	}
+	slices.Sort(got)
+	if want := []string{"codex s1", "turnback 0123456789abcdef01"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

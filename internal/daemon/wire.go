@@ -69,6 +69,7 @@ func Wire(ctx context.Context, s Services) (Rooms, error) {
 		Halves:  halves(s.StateDir, s.Now),
 		At:      placeNow,
 		Copies:  keep,
+		Kept:    book.Mentioning,
 	})
 	for i := range cps {
 		if drops(cps[i].Name) {

@@ -26,6 +26,8 @@ repository: of all panes, in the trash, out of what is kept beside them and of t
 bases of turns. For a secret that got into them, say. Numbers, labels and times
 stay; restoring one leaves the path alone from then on. There is no way back.
 Copies of agents' transcripts that may hold something of it are removed whole.
+Sessions of turnback's own agent, and goals and reports that other agents gave,
+stay; those that may hold something of it are named.
 
 The output tells where its bytes can still be reached: branches, reflogs, the
 index. Objects that nothing reaches stay until git's next gc; --now removes them.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/cli/screen"
+	"github.com/turnback/turnback/internal/shell"
 )
 
 // Purged writes the result of purge-checkpoints.
@@ -27,6 +28,10 @@ func (f Format) Purged(w io.Writer, r api.PurgeCheckpointsResult) error {
 	would := map[bool]string{true: "would be removed", false: "removed"}[r.DryRun]
 	for _, c := range r.Transcripts {
 		l.addf("%s: the copy of the transcript of %s, session %s", would, screen.Line(c.Agent), screen.Line(c.Session))
+	}
+	for _, c := range r.Conversations {
+		l.addf("stays, and may hold something of it: conversation %s of %s; turnback conversation purge %s removes it",
+			screen.Line(c.Session), dash(screen.Line(c.Agent)), shell.Word(c.Session))
 	}
 	for _, s := range r.Still {
 		l.addf("%d of %s can still be reached from %s.", s.Files, count(r.Files, "content"), s.Where)

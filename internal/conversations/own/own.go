@@ -58,9 +58,12 @@ func (s *Shelf) Infos() ([]session.Info, error) {
 	return s.Library.List("")
 }
 
+// File is where a session is kept.
+func (s *Shelf) File(id string) string { return filepath.Join(s.Library.Dir, id+".jsonl") }
+
 // look tells of a session, from memory when its file has not changed.
 func (s *Shelf) look(info session.Info) (api.ConversationSession, error) {
-	stat, err := os.Stat(filepath.Join(s.Library.Dir, info.ID+".jsonl"))
+	stat, err := os.Stat(s.File(info.ID))
 	if err != nil {
 		return api.ConversationSession{}, err
 	}

@@ -25,22 +25,29 @@ func (s Shelf) Mentioning(link Link, p string) ([]Copy, error) {
 	}
 	var found []Copy
 	for _, c := range copies {
-		name := filepath.Join(link.Worktree, filepath.FromSlash(p))
 		worked := slices.ContainsFunc(c.Links, func(l Link) bool { return l.CommonDir == link.CommonDir })
-		if worked {
-			name = path.Base(p)
-		}
-		has := worked && !plain(name)
-		if !has {
-			if has, err = mentions(c.File, []byte(name)); err != nil {
-				return nil, err
-			}
+		has, err := MayHold(c.File, worked, link.Worktree, p)
+		if err != nil {
+			return nil, err
 		}
 		if has {
 			found = append(found, c)
 		}
 	}
 	return found, nil
+}
+
+// MayHold says whether a file about a session may hold something of a path, as
+// Mentioning does; worked: the session worked in the path's repository.
+func MayHold(file string, worked bool, worktree, p string) (bool, error) {
+	name := filepath.Join(worktree, filepath.FromSlash(p))
+	if worked {
+		name = path.Base(p)
+	}
+	if worked && !plain(name) {
+		return true, nil
+	}
+	return mentions(file, []byte(name))
 }
 
 // plain says whether a name stands in JSON, and in JSON within JSON, as it is.

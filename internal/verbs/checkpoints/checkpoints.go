@@ -57,6 +57,9 @@ type Deps struct {
 	// At tells where the transcript of a window's agent is now; empty: not known. It
 	// may be nil.
 	At func(w registry.Window) string
+	// Kept finds the conversations of which more is kept that may hold something of a
+	// path; nil: it is not known.
+	Kept func(link transcripts.Link, path string) ([]transcripts.Copy, error)
 }
 
 // Talks finds ways back to the conversations of checkpoints.

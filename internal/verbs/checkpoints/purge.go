@@ -23,7 +23,7 @@ func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (
 	if err != nil {
 		return api.PurgeCheckpointsResult{}, err
 	}
-	copies, err := c.mentioning(store, path)
+	copies, kept, err := c.mentioning(store, path)
 	if err != nil {
 		return api.PurgeCheckpointsResult{}, err
 	}
@@ -51,29 +51,40 @@ func (c *checkpoints) purge(ctx context.Context, p api.PurgeCheckpointsParams) (
 	out := api.PurgeCheckpointsResult{
 		Worktree: store.Worktree(), DryRun: p.DryRun, Rewritten: purged(res.Rewritten), Dropped: purged(res.Dropped), Unknown: purged(res.Unknown),
 		Files: res.Files, Still: []api.StillReachable{}, OnDisk: res.OnDisk, Removed: res.Removed, HeldBy: append([]string{}, res.HeldBy...),
-		Left: res.Left, Transcripts: []api.PurgedTranscript{}, Untrusted: true,
+		Left: res.Left, Untrusted: true,
 	}
 	out.Path, out.PathBase64 = wire.Path(path)
 	for _, where := range slices.Sorted(maps.Keys(res.Still)) {
 		out.Still = append(out.Still, api.StillReachable{Where: where, Files: res.Still[where]})
 	}
-	for _, copied := range copies {
-		out.Transcripts = append(out.Transcripts, api.PurgedTranscript{Agent: copied.Agent, Session: copied.Session})
-	}
+	out.Transcripts, out.Conversations = sessions(copies), sessions(kept)
 	return out, nil
 }
 
-// mentioning are the copies of transcripts that a purge of path is about too. Where
-// that cannot be told, nothing is purged.
-func (c *checkpoints) mentioning(store *checkpoint.Store, path string) ([]transcripts.Copy, error) {
-	if c.Copies == nil {
-		return nil, nil
+// mentioning are the copies of transcripts that a purge of path is about too, and
+// the conversations of which more is kept that may hold something of it. Where that
+// cannot be told, nothing is purged.
+func (c *checkpoints) mentioning(store *checkpoint.Store, path string) (copies, kept []transcripts.Copy, err error) {
+	link := transcripts.Link{Worktree: store.Worktree(), CommonDir: store.CommonDir()}
+	if c.Copies != nil {
+		if copies, err = c.Copies.Mentioning(link, path); err != nil {
+			return nil, nil, fmt.Errorf("look for copies of transcripts that hold something of it: %w", err)
+		}
 	}
-	copies, err := c.Copies.Mentioning(transcripts.Link{Worktree: store.Worktree(), CommonDir: store.CommonDir()}, path)
-	if err != nil {
-		return nil, fmt.Errorf("look for copies of transcripts that hold something of it: %w", err)
+	if c.Kept != nil {
+		if kept, err = c.Kept(link, path); err != nil {
+			return nil, nil, fmt.Errorf("look for conversations that hold something of it: %w", err)
+		}
 	}
-	return copies, nil
+	return copies, kept, nil
+}
+
+func sessions(copies []transcripts.Copy) []api.PurgedTranscript {
+	out := make([]api.PurgedTranscript, 0, len(copies))
+	for _, c := range copies {
+		out = append(out, api.PurgedTranscript{Agent: c.Agent, Session: c.Session})
+	}
+	return out
 }
 
 // onePath is the path that was named in one of two ways.
