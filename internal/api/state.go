@@ -24,8 +24,10 @@ type SetAgentStateResult struct {
 	Pending    bool        `json:"pending,omitempty"`    // the save still runs
 	Unchanged  bool        `json:"unchanged,omitempty"`  // nothing had changed
 	// Context is what the agent's model is to be told beside a prompt: that files
-	// were restored. It is given once.
-	Context string `json:"context,omitempty"`
+	// were restored. It is given once; to a reporter that says TellsBack, until it has
+	// told that it was handed over, by a report of ContextAt as Told.
+	Context   string     `json:"context,omitempty"`
+	ContextAt *time.Time `json:"context_at,omitempty"`
 	// Conversation is set where an open checkpoint of the agent's conversation
 	// asks for something.
 	Conversation *ConversationReply `json:"conversation,omitempty"`
@@ -83,6 +85,8 @@ type AgentReport struct {
 	PromptID   string     `json:"prompt_id,omitempty"`  // the same id within a turn: a queued message, not a new turn
 	Prompt     string     `json:"prompt,omitempty"`     // ReportPrompt: its text
 	SameTurn   bool       `json:"same_turn,omitempty"`  // ReportPrompt: goes on with the newest turn (a background task's notice)
+	TellsBack  bool       `json:"tells_back,omitempty"` // ReportPrompt: that the answer's Context was handed to the agent is told by another report
+	Told       *time.Time `json:"told,omitempty"`       // ReportSeen: the ContextAt of what was handed over
 	Message    string     `json:"message,omitempty"`    // ReportStop, ReportFailed, ReportNeedsInput: the line that the agent ended with
 	Subagent   bool       `json:"subagent,omitempty"`   // from a subagent: neither starts nor ends a turn
 	Background int        `json:"background,omitempty"` // ReportStop: background tasks that still run; the turn goes on

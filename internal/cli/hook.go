@@ -24,6 +24,7 @@ const (
 	hookReadTime = 800 * time.Millisecond  // for the input
 	hookCallTime = 2600 * time.Millisecond // for the daemon's answer
 	hookHardTime = 2800 * time.Millisecond // then it ends, whatever still runs
+	hookTellTime = 200 * time.Millisecond  // to tell that something was handed over
 )
 
 // maxPayload is the largest input of a hook that is acted on, in bytes.
@@ -98,8 +99,9 @@ func newHookRun(d HookDeps, agent, event string) hookRun {
 
 // hookResult is what a run came to: what to print, and what to log.
 type hookResult struct {
-	out []byte
-	err error
+	out  []byte
+	err  error
+	told *api.AgentReport // to be reported once out is written; nil: nothing
 }
 
 // do runs the hook and returns in time. Work that does not heed its deadline is
@@ -121,8 +123,21 @@ func (h hookRun) do(ctx context.Context) {
 		// Where the log cannot be written there is nobody left to tell.
 		_ = h.state.Log(h.agent, h.event, h.start, h.Now(), r.err)
 	}
-	if len(r.out) > 0 {
-		_, _ = h.Out.Write(append(r.out, '\n'))
+	if len(r.out) == 0 {
+		return
+	}
+	if _, err := h.Out.Write(append(r.out, '\n')); err == nil && r.told != nil {
+		h.tellBack(*r.told)
+	}
+}
+
+// tellBack tells that what the model is to know was handed over. Where that fails
+// it is told again with the next prompt.
+func (h hookRun) tellBack(r api.AgentReport) {
+	ctx, cancel := context.WithTimeout(context.Background(), min(hookTellTime, hookHardTime-h.Now().Sub(h.start)))
+	defer cancel()
+	if _, err := h.call(ctx, r); err != nil {
+		_ = h.state.Log(h.agent, h.event, h.start, h.Now(), err)
 	}
 }
 
@@ -151,7 +166,12 @@ func (h hookRun) handle(ctx context.Context) (r hookResult) {
 	if err := h.place(&report); err != nil {
 		return hookResult{err: errors.Join(err, seen)}
 	}
-	reply, err := h.send(ctx, report)
+	report.TellsBack = report.Kind == api.ReportPrompt
+	reply, at, err := h.send(ctx, report)
+	if at != nil {
+		report.Kind, report.Told, report.TellsBack, report.Prompt = api.ReportSeen, at, false, ""
+		r.told = &report
+	}
 	r.err = errors.Join(err, seen)
 	r.out = adapter.Answer(h.event, reply)
 	return r
@@ -193,8 +213,9 @@ func (h hookRun) agentProcess(pid int) (int, string) {
 	return 0, ""
 }
 
-// send reports to the daemon and returns what the hook is to answer.
-func (h hookRun) send(ctx context.Context, r api.AgentReport) (api.ConversationReply, error) {
+// send reports to the daemon and returns what the hook is to answer, and what of it
+// the daemon wants to hear back; nil: nothing.
+func (h hookRun) send(ctx context.Context, r api.AgentReport) (api.ConversationReply, *time.Time, error) {
 	result, err := h.call(ctx, r)
 	var reply api.ConversationReply
 	if result.Conversation != nil {
@@ -213,7 +234,7 @@ func (h hookRun) send(ctx context.Context, r api.AgentReport) (api.ConversationR
 			reply.Deny = conversation.ErrRewindInSubagent.Error()
 		}
 	}
-	return reply, err
+	return reply, result.ContextAt, err
 }
 
 // unsaved is what the person should know of a turn's end that was not saved.

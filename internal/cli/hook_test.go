@@ -254,6 +254,44 @@ func TestHookNotices(t *testing.T) {
 	}
 }
 
+// TestHookTellsBackWhatItHandedOver has a hook told something for the model.
+func TestHookTellsBackWhatItHandedOver(t *testing.T) {
+	at := time.Date(2026, 11, 30, 10, 0, 0, 1, time.UTC)
+	for name, c := range map[string]struct {
+		answer  api.SetAgentStateResult
+		out     io.Writer
+		reports int
+	}{
+		"handed over": {api.SetAgentStateResult{Context: "files were restored", ContextAt: &at}, nil, 2},
+		"not written": {api.SetAgentStateResult{Context: "files were restored", ContextAt: &at}, brokenPipe{}, 1},
+		"nothing":     {api.SetAgentStateResult{}, nil, 1},
+	} {
+		b := newHookBench(t, strings.NewReader(`{"session_id":"s1","prompt_id":"p1","cwd":"/src/api","prompt":"go on"}`))
+		b.answer = func(context.Context) (api.SetAgentStateResult, error) { return c.answer, nil }
+		if c.out != nil {
+			b.Out = c.out
+		}
+		b.run(t, "claude", "UserPromptSubmit")
+		if len(b.reports) != c.reports || !b.reports[0].TellsBack || b.reports[0].Told != nil {
+			t.Fatalf("%s: reports %+v", name, b.reports)
+		}
+		if c.reports < 2 {
+			continue
+		}
+		if !strings.Contains(b.out.String(), "files were restored") {
+			t.Errorf("%s: stdout = %q", name, &b.out)
+		}
+		if r := b.reports[1]; r.Kind != api.ReportSeen || r.Told == nil || !r.Told.Equal(at) || r.SessionID != "s1" || r.TellsBack || r.Prompt != "" {
+			t.Errorf("%s: told back %+v", name, r)
+		}
+	}
+}
+
+// brokenPipe is where nobody reads any more.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
 // The times are those of a clock of its own, so they are exact.
 func TestHookEndsInTime(t *testing.T) {
 	tests := map[string]struct {

@@ -27,6 +27,24 @@ func (w Window) Owing(text string, at time.Time) Window {
 	return w
 }
 
+// Owes tells what is for a session, oldest first, and when the newest of it came.
+func (w Window) Owes(agent, session string) (texts []string, newest time.Time) {
+	for _, u := range w.Untold {
+		if u.Agent == agent && u.Session == session {
+			texts, newest = append(texts, u.Text), u.At
+		}
+	}
+	return texts, newest
+}
+
+// Heard returns w without what came for a session until a time.
+func (w Window) Heard(agent, session string, until time.Time) Window {
+	w.Untold = slices.DeleteFunc(slices.Clone(w.Untold), func(u Untold) bool {
+		return u.Agent == agent && u.Session == session && !u.At.After(until)
+	})
+	return w
+}
+
 // Tell returns w without what is for a session, and that, oldest first.
 func (w Window) Tell(agent, session string) (Window, []string) {
 	var texts []string

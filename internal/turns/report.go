@@ -88,9 +88,10 @@ func (t *Tracker) take(r api.AgentReport, s registry.Sighting, w registry.Window
 		c.apply(e)
 	}
 	c.names(files)
-	told := c.tell(r)
+	var told api.SetAgentStateResult
+	c.tell(r, &told)
 	result := c.finish()
-	result.Context = told
+	result.Context, result.ContextAt = told.Context, told.ContextAt
 	c.complain(&result)
 	jobs = append(jobs, c.jobs...)
 	current := t.turns[w.ID]

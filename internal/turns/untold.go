@@ -20,11 +20,15 @@ func (t *Tracker) Tell(_ context.Context, worktree, text string) error {
 	return nil
 }
 
-// tell takes what the session of a prompt is to be told. It may have been in other
-// windows. t.mu is held.
-func (c *change) tell(r api.AgentReport) string {
+// tell puts what the session of a prompt is to be told into the answer. It may have
+// been in other windows. A reporter that tells back is told until it has.
+// t.mu is held.
+func (c *change) tell(r api.AgentReport, result *api.SetAgentStateResult) {
+	if r.Kind == api.ReportSeen && r.Told != nil {
+		c.heard(r)
+	}
 	if r.Kind != api.ReportPrompt || r.SameTurn || r.Subagent || r.SessionID == "" {
-		return ""
+		return
 	}
 	var texts []string
 	for _, w := range c.t.o.Registry.Windows() {
@@ -38,6 +42,10 @@ func (c *change) tell(r api.AgentReport) string {
 		switch {
 		case len(more) == 0:
 			continue
+		case r.TellsBack:
+			if _, at := w.Owes(r.Agent, r.SessionID); result.ContextAt == nil || at.After(*result.ContextAt) {
+				result.ContextAt = &at
+			}
 		case w.ID == c.w.ID:
 			c.w = told
 		default:
@@ -45,5 +53,18 @@ func (c *change) tell(r api.AgentReport) string {
 		}
 		texts = append(texts, more...)
 	}
-	return strings.Join(texts, "\n")
+	result.Context = strings.Join(texts, "\n")
+}
+
+// heard forgets what a session was told. t.mu is held.
+func (c *change) heard(r api.AgentReport) {
+	for _, w := range c.t.o.Registry.Windows() {
+		switch {
+		case len(w.Untold) == 0:
+		case w.ID == c.w.ID:
+			c.w = c.w.Heard(r.Agent, r.SessionID, *r.Told)
+		default:
+			c.t.keep(w.Heard(r.Agent, r.SessionID, *r.Told))
+		}
+	}
 }

@@ -41,3 +41,41 @@ func TestARestoreIsToldWithTheNextPrompt(t *testing.T) {
 	equal(t, "of the session, back again", two.prompts("p5", "go on").Context, "")
 	h.noProblems()
 }
+
+// TestWhatWasNotHandedOverIsToldAgain has a hook die before it hands over what it
+// was told.
+func TestWhatWasNotHandedOverIsToldAgain(t *testing.T) {
+	h := newHouse(t)
+	one := h.claude(1)
+	one.prompts("p1", "look")
+	one.sends(api.ReportStop)
+	worktree := h.records()[0].Worktree
+	tell := func(text string) {
+		t.Helper()
+		if err := h.tracker.Tell(t.Context(), worktree, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompts := func(id string) api.SetAgentStateResult {
+		return one.sends(api.ReportPrompt, func(r *api.AgentReport) { r.PromptID, r.Prompt, r.TellsBack = id, "go on", true })
+	}
+	tell("first")
+	equal(t, "the first time", prompts("p2").Context, "first")
+	h.stop()
+	h.start()
+	again := prompts("p3")
+	equal(t, "the second time", again.Context, "first")
+	tell("second")
+	one.sends(api.ReportSeen, func(r *api.AgentReport) { r.Told = again.ContextAt })
+	last := prompts("p4")
+	equal(t, "what came in between", last.Context, "second")
+	one.sends(api.ReportSeen, func(r *api.AgentReport) { r.Told, r.SessionID = last.ContextAt, "another" })
+	equal(t, "another session heard it", prompts("p5").Context, "second")
+	one.sends(api.ReportSeen, func(r *api.AgentReport) { r.Told = last.ContextAt })
+	none := prompts("p6")
+	equal(t, "nothing is left", none.Context, "")
+	if none.ContextAt != nil {
+		t.Errorf("something is to be heard back of: %v", none.ContextAt)
+	}
+	h.noProblems()
+}
