@@ -21,6 +21,8 @@ type terminal struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended and its output is read
 
+	answers bool // what a program asks of its terminal
+
 	mu      sync.Mutex
 	output  []byte
 	changed chan struct{} // closed and replaced when output grows
@@ -41,13 +43,20 @@ func (w *world) start(args ...string) *terminal {
 // open opens a program in a terminal of its own session.
 func (w *world) open(program string, args ...string) *terminal {
 	w.t.Helper()
+	return w.openIn(false, program, args...)
+}
+
+// openIn is open in a terminal that answers what programs ask of it, or in one that
+// does not.
+func (w *world) openIn(answers bool, program string, args ...string) *terminal {
+	w.t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = w.repo.Root, w.env()
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		w.t.Fatalf("start the CLI in a terminal: %v", err)
 	}
-	term := &terminal{t: w.t, file: file, cmd: cmd, exited: make(chan struct{}), changed: make(chan struct{})}
+	term := &terminal{t: w.t, file: file, cmd: cmd, answers: answers, exited: make(chan struct{}), changed: make(chan struct{})}
 	go term.read()
 	w.t.Cleanup(term.close)
 	return term
@@ -64,11 +73,30 @@ func (term *terminal) read() {
 		close(term.changed)
 		term.changed = make(chan struct{})
 		term.mu.Unlock()
+		term.answer(string(buffer[:n]))
 		if err != nil {
 			// The other end is closed. The status is not asked for: a test
 			// that cares reads what the hooks said.
 			_ = term.cmd.Wait()
 			return
+		}
+	}
+}
+
+// answer is what a terminal answers to what a program asks of it: where the cursor
+// is, what it can do, and its colors.
+func (term *terminal) answer(output string) {
+	if !term.answers {
+		return
+	}
+	for _, c := range [][2]string{
+		{"\x1b[c", "\x1b[?62;c"},
+		{"\x1b[6n", "\x1b[1;1R"},
+		{"\x1b]10;?", "\x1b]10;rgb:ffff/ffff/ffff\x1b\\"},
+		{"\x1b]11;?", "\x1b]11;rgb:0000/0000/0000\x1b\\"},
+	} {
+		if strings.Contains(output, c[0]) {
+			_, _ = term.file.WriteString(c[1]) // a program that has ended needs no answer
 		}
 	}
 }
