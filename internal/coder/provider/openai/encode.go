@@ -170,7 +170,7 @@ func words(parts []session.Part) string {
 
 // stand stands for what a result cannot hold.
 func stand(p session.Part) string {
-	return fmt.Sprintf("[%s %s: this endpoint takes none here]", p.Kind, p.MediaType)
+	return fmt.Sprintf("[%s %s: it is not shown to you, since this endpoint takes none in the result of a tool]", p.Kind, p.MediaType)
 }
 
 // others are messages of the person and of the host.
