@@ -196,6 +196,9 @@ func TestRefusals(t *testing.T) {
 	refusal("second in a batch", "Checkpoint already active.", calls("checkpoint", "goal", "a", "", "checkpoint", "goal", "b"))
 	refusal("goal", "Goal cannot be empty.", calls("checkpoint", "goal", " "))
 	refusal("report", "Report cannot be empty.", calls("checkpoint", "goal", "a"), calls("rewind", "report", "\n"))
+	refusal("long report", "Report too long.", calls("checkpoint", "goal", "a"), calls("rewind", "report", strings.Repeat("r", conversation.MaxReport+1)))
+	refusal("B133 twice in a batch", "Checkpoint already completed; continue from the retained report instead of calling rewind again.",
+		calls("checkpoint", "goal", "a"), calls("rewind", "report", "r", "", "rewind", "report", "again"))
 	refusal("none", "No active checkpoint. Create a checkpoint before calling rewind.", calls("rewind", "report", "r"))
 	refusal("own batch", "No active checkpoint. Create a checkpoint before calling rewind.", calls("checkpoint", "goal", "a", "", "rewind", "report", "r"))
 	refusal("B133 twice", "Checkpoint already completed; continue from the retained report instead of calling rewind again.",

@@ -3,6 +3,8 @@ package coder_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,5 +204,53 @@ func TestAnUnreadableSessionIsPassedOver(t *testing.T) {
 	}
 	if errors.Is(e, os.ErrNotExist) {
 		t.Error("it is told as a file that is not there")
+	}
+}
+
+func TestAnthropicThatDoesNotAnswer(t *testing.T) {
+	h, s := claudeHouse(t, fakemodel.Entry{StopReason: "refusal"}, fakemodel.Entry{StopReason: "end_turn"})
+	h.env["ANTHROPIC_API_KEY"] = "k"
+	for _, want := range []string{"anthropic/claude-test declined to answer (refusal)", "anthropic/claude-test gave an empty answer (end_turn)"} {
+		e := api.AsError(h.does(t.Context(), coder.Flags{Prompt: "go", Model: "anthropic/claude-test"}).err)
+		if e == nil || e.Code != api.CodeModelFailed || e.Message != want {
+			t.Errorf("error %+v, want %s", e, want)
+		}
+	}
+	if left := s.Pending(); len(left) > 0 {
+		t.Errorf("%d scripted replies were not asked for", len(left))
+	}
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html>hello</html>\n")) // a failed write means that the client is gone
+	}))
+	defer page.Close()
+	h.env["ANTHROPIC_BASE_URL"] = page.URL
+	e := api.AsError(h.does(t.Context(), coder.Flags{Prompt: "go", Model: "anthropic/claude-test"}).err)
+	if e == nil || e.Hint == nil || !strings.Contains(e.Message, "it sent text/html") || !strings.Contains(e.Hint.Detail, "ANTHROPIC_BASE_URL") {
+		t.Errorf("error %+v", e)
+	}
+}
+
+func TestAnEntryThatIsNotThereIsRefused(t *testing.T) {
+	h := newHouse(t, says("one"))
+	h.works(coder.Flags{Prompt: "go"})
+	before := h.kept()
+	e := api.AsError(h.does(t.Context(), coder.Flags{Prompt: "on", Resume: h.session().ID() + "/000000000000"}).err)
+	if e == nil || e.Code != api.CodeSessionNotFound || !strings.Contains(e.Message, "has no entry 000000000000") {
+		t.Errorf("error %+v", e)
+	}
+	equal(t, "the session", h.kept(), before)
+}
+
+func TestThePromptOnStandardInput(t *testing.T) {
+	for text, want := range map[string]string{"": "there is no prompt", " \n": "there is no prompt", strings.Repeat("x", 8<<20+1): "has more than 8388608 bytes"} {
+		if _, err := coder.ReadPrompt("-", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("of %d bytes: %v, want %s", len(text), err, want)
+		}
+	}
+	for given, want := range map[string]string{"go": "go", "-": "from there"} {
+		if got, err := coder.ReadPrompt(given, strings.NewReader("from there")); err != nil || got != want {
+			t.Errorf("-p %s: %q, %v", given, got, err)
+		}
 	}
 }

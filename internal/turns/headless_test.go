@@ -49,6 +49,7 @@ func TestAHeadlessAgentsWindowIsListedWhileItRuns(t *testing.T) {
 	h.set(func() { h.living[900] = true })
 	run.sends(api.ReportSessionStart, because("resume"))
 	run.sends(api.ReportSessionEnd)
+	run.dies()
 	equal(t, "an interactive one that has left", h.listed(), "claude")
 }
 
