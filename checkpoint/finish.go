@@ -108,7 +108,7 @@ func (s *Store) finish(ctx context.Context, j restore.Journal, r FinishRequest) 
 	for _, i := range todo {
 		res.count(j.Ops[i])
 	}
-	err = s.settle(ctx, &res, l, j, looking)
+	err = s.settle(context.WithoutCancel(ctx), &res, l, j, looking)
 	return res, err
 }
 

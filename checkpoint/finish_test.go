@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -346,5 +347,29 @@ func TestChangedAttributesAreNoChangeOfTheFile(t *testing.T) {
 	r.restore(1)
 	if got := r.Read("c.txt"); got != "one\r\n" {
 		t.Errorf("c.txt is %q", got)
+	}
+}
+
+// TestARestoreThatIsInterruptedAfterItsLastFileEndsWell has nothing left to change:
+// it is noted as any other.
+func TestARestoreThatIsInterruptedAfterItsLastFileEndsWell(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	one := r.take("one", func() { r.Write("a", "2\n") })
+	want := r.Tree()
+	r.Write("a", "3\n")
+	ctx, interrupt := context.WithCancel(t.Context())
+	req := r.request(one.N)
+	req.Step = func(step string) error {
+		if step == "after a" {
+			interrupt()
+		}
+		return nil
+	}
+	if _, err := r.store.Restore(ctx, req); err != nil {
+		t.Fatal(err)
+	}
+	r.sameTree(want)
+	if half, err := r.store.Interrupted(); half != nil || err != nil {
+		t.Errorf("left as interrupted: %+v, %v", half, err)
 	}
 }

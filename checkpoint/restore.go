@@ -300,7 +300,8 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	} else if err := j.request.Half.Put(); err != nil {
 		return err
 	}
-	return s.settle(ctx, res, l, journal, p.Run)
+	// Nothing is left to change: an interrupt now comes too late.
+	return s.settle(context.WithoutCancel(ctx), res, l, journal, p.Run)
 }
 
 // keepOverwritten puts what p writes over and git ignores beside the safety
