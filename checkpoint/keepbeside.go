@@ -23,7 +23,7 @@ func besideOf(l *looked) beside.Content {
 		modes = &named
 	}
 	return beside.Content{LeftOut: l.made.LeftOut, Bytes: l.made.Bytes, LFS: l.lfs, Overwritten: l.overwritten, Made: l.files, Taken: l.taken, Disk: beside.Disk{
-		Modes: modes, Folders: folders, Rules: &l.made.Rules, Index: l.made.Index,
+		Modes: modes, Folders: folders, Without: l.made.Without, Rules: &l.made.Rules, Index: l.made.Index,
 	}}
 }
 
@@ -36,7 +36,7 @@ func baseBeside(c beside.Content) beside.Content {
 
 // diskOf is the digest of what was on disk and is not in the tree that was made.
 func diskOf(made snapshot.Result) string {
-	return record.JoinDisk((&beside.Disk{Modes: made.Modes, Folders: made.Folders}).Digest(), made.Bytes)
+	return record.JoinDisk((&beside.Disk{Modes: made.Modes, Folders: made.Folders, Without: made.Without}).Digest(), made.Bytes)
 }
 
 // writeBeside stores what is kept beside a checkpoint and returns its commit;

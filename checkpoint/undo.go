@@ -210,7 +210,7 @@ func (s *Store) baseDisk(ctx context.Context, h *record.Held, c Checkpoint) (bes
 		return beside.Disk{}, err
 	}
 	base := beside.Content{}
-	commit, looked := "", slices.DeleteFunc(slices.Clone(c.Looked), func(name string) bool { return name != beside.LookedModes && name != beside.LookedFolders })
+	commit, looked := "", slices.DeleteFunc(slices.Clone(c.Looked), func(name string) bool { return name == beside.LookedRules || name == beside.LookedIndex })
 	switch holder := h.HolderOf(c.Base.Tree, c.Base.Disk); {
 	case c.BaseCommit != "":
 		parents, err := s.repo.Parents(ctx, c.BaseCommit)

@@ -43,6 +43,7 @@ func TestContentComesBack(t *testing.T) {
 		"disk": {Overwritten: strings.Repeat("c", 40), Disk: Disk{
 			Modes:   &snapshot.Modes{File: 0o664, Exec: 0o775, Folder: 0o755, Odd: []snapshot.Mode{{Path: "a\tb\n\xff", Perm: 0}, {Path: "z", Perm: 0o600}}},
 			Folders: []string{"e\nf/g", "x y"},
+			Without: []string{"a\tb", "z\n"},
 			Rules: &snapshot.Rules{Exclude: []byte("a\n"), Global: []byte("*.o"), IgnoreCase: true, Files: []rules.File{
 				{Path: ".gitignore", Content: []byte("*\x00\n")}, {Path: "a\nb/.gitignore", Content: []byte{}}, {Path: "c/.gitignore", Content: []byte("x")},
 			}},
@@ -90,6 +91,7 @@ func TestMalformedIsSaid(t *testing.T) {
 		"setuid":                  {entry: git.Entry{Path: nameModes, Mode: git.ModeFile}, data: "file 644\x00exec 755\x00folder 755\x004755\tx\x00"},
 		"a mode outside":          {entry: git.Entry{Path: nameModes, Mode: git.ModeFile}, data: "file 644\x00exec 755\x00folder 755\x00755\t../x\x00"},
 		"a folder .git":           {entry: git.Entry{Path: nameFolders, Mode: git.ModeFile}, data: "a/.GIT\x00"},
+		"a file in .git":          {entry: git.Entry{Path: nameWithout, Mode: git.ModeFile}, data: ".git/config\x00"},
 		"an entry of odd mode":    {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "40000 11 0 -\ta\x00"},
 		"an entry of no object":   {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "100644 --exec 0 -\ta\x00"},
 		"an entry outside":        {entry: git.Entry{Path: nameIndex, Mode: git.ModeFile}, data: "100644 11 0 -\t/a\x00"},

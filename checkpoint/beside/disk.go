@@ -15,6 +15,7 @@ import (
 type Disk struct {
 	Modes   *snapshot.Modes
 	Folders []string // below which nothing is in the tree; not nil: these are all
+	Without []string // files of the tree that were not on disk, because git was told to do without them; not nil: these are all
 	Rules   *snapshot.Rules
 	Index   *snapshot.Index
 }
@@ -24,6 +25,7 @@ type Disk struct {
 const (
 	LookedModes   = "modes"
 	LookedFolders = "folders"
+	LookedWithout = "without"
 	LookedRules   = "rules"
 	LookedIndex   = "index"
 )
@@ -43,6 +45,9 @@ func (d *Disk) Looked() []string {
 	if d.Index != nil {
 		names = append(names, LookedIndex)
 	}
+	if d.Without != nil {
+		names = append(names, LookedWithout)
+	}
 	return names
 }
 
@@ -55,6 +60,8 @@ func (d *Disk) Found(looked []string) {
 			d.Modes = &plain
 		case name == LookedFolders && d.Folders == nil:
 			d.Folders = []string{}
+		case name == LookedWithout && d.Without == nil:
+			d.Without = []string{}
 		case name == LookedRules && d.Rules == nil:
 			d.Rules = &snapshot.Rules{}
 		case name == LookedIndex && d.Index == nil:
@@ -67,10 +74,10 @@ func (d *Disk) Found(looked []string) {
 // without files.
 const PlainDigest = "plain"
 
-// Digest tells two states of the files apart that have the same tree: by the modes
-// and the folders of d.
+// Digest tells two states of the files apart that have the same tree: by the modes,
+// the folders and the files that were not there of d.
 func (d *Disk) Digest() string {
-	parts := (&Content{Disk: Disk{Modes: d.Modes, Folders: d.Folders}}).Parts()
+	parts := (&Content{Disk: Disk{Modes: d.Modes, Folders: d.Folders, Without: d.Without}}).Parts()
 	if len(parts) == 0 {
 		return PlainDigest
 	}
@@ -98,6 +105,7 @@ const NameIgnoreFiles = "rules-files"
 const (
 	nameModes       = "modes"
 	nameFolders     = "folders"
+	nameWithout     = "without"
 	nameExclude     = "rules-exclude"
 	nameExcludes    = "rules-excludes-file"
 	nameIgnoreCase  = "rules-ignore-case"
@@ -112,7 +120,7 @@ const (
 )
 
 func (d *Disk) parts() []Part {
-	parts := []Part{{Name: nameFolders, Data: []byte(encodeList(d.Folders))}, {Name: nameModes, Data: encodeModes(d.Modes)}}
+	parts := []Part{{Name: nameFolders, Data: []byte(encodeList(d.Folders))}, {Name: nameModes, Data: encodeModes(d.Modes)}, {Name: nameWithout, Data: []byte(encodeList(d.Without))}}
 	if i := d.Index; i != nil {
 		parts = append(parts, Part{Name: nameIndex, Data: encodeIndex(i)}, Part{Name: NameIndexBlobs, Blobs: i.Blobs})
 	}
@@ -137,7 +145,9 @@ func (d *Disk) decode(e git.Entry, read func(id string) ([]byte, error)) error {
 	case nameModes:
 		return decodeBlob(e, read, func(data []byte) (err error) { d.Modes, err = decodeModes(data); return err })
 	case nameFolders:
-		return decodeBlob(e, read, func(data []byte) (err error) { d.Folders, err = decodeFolders(data); return err })
+		return decodeBlob(e, read, func(data []byte) (err error) { d.Folders, err = decodeList(data); return err })
+	case nameWithout:
+		return decodeBlob(e, read, func(data []byte) (err error) { d.Without, err = decodeList(data); return err })
 	case nameIndex:
 		return decodeBlob(e, read, func(data []byte) (err error) { d.Index, err = decodeIndex(data); return err })
 	case nameExclude:
@@ -159,7 +169,7 @@ func encodeList(list []string) string {
 	return strings.Join(list, "\x00") + "\x00"
 }
 
-func decodeFolders(data []byte) ([]string, error) {
+func decodeList(data []byte) ([]string, error) {
 	list := []string{}
 	err := records(data, func(rec string) error {
 		list = append(list, rec)

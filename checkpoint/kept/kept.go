@@ -13,7 +13,7 @@ import (
 
 // Kind is one kind of what is kept.
 type Kind struct {
-	What  string // raw, crlf, modes, folders, rules, index, lfs, overwritten: as docs/format.md names it
+	What  string // raw, crlf, modes, folders, without, rules, index, lfs, overwritten: as docs/format.md names it
 	Items []Item
 }
 
@@ -45,6 +45,7 @@ func List(ctx context.Context, repo *git.Repo, c beside.Content) ([]Kind, error)
 	add("overwritten", in(overwritten, ""))
 	add("modes", modes(c.Modes))
 	add("folders", named(c.Folders))
+	add("without", named(c.Without))
 	add("rules", rules(c.Rules))
 	add("index", index(c.Index))
 	add("lfs", named(c.LFS))

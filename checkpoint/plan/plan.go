@@ -113,6 +113,9 @@ func (s *Planner) Make(ctx context.Context, l From, to Target, paths []string) (
 	if changes, err = s.addTaken(ctx, to, changes); err != nil {
 		return nil, err
 	}
+	if changes, err = s.addWithout(ctx, l, to, changes); err != nil {
+		return nil, err
+	}
 	p := &Plan{leftThen: reasonsOf(to.LeftOut)}
 	for _, c := range changes {
 		if Wanted(c.Path, paths) {

@@ -226,6 +226,7 @@ func (p *Purger) beside(ctx context.Context, c record.Checkpoint, commit string,
 		*list = slices.DeleteFunc(*list, func(m beside.Made) bool { return m.Path == p.Path || strings.HasPrefix(m.Path, p.Path+"/") })
 		purged = purged || len(*list) < had
 	}
+	content.Without = slices.DeleteFunc(content.Without, func(path string) bool { return path == p.Path || strings.HasPrefix(path, p.Path+"/") })
 	if purged && !slices.ContainsFunc(content.LeftOut, func(l snapshot.LeftOut) bool { return l.Path == p.Path }) {
 		content.LeftOut = append(slices.Clone(content.LeftOut), snapshot.LeftOut{Path: p.Path, Reason: Reason})
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// ScopeCommand is the scope of the settings that every command of ours gets.
+const ScopeCommand = "command"
+
 // Setting is one value of git's configuration.
 type Setting struct {
 	Scope string // system, global, local, worktree or command

@@ -90,6 +90,10 @@ type Result struct {
 	// Folders are those below which nothing is in the tree, and below which no other
 	// one lies; sorted.
 	Folders []string
+	// Without are the files of Tree that are not on disk because git was told to do
+	// without them (skip-worktree); sorted. nil: not known, or the work tree is sparse
+	// (core.sparseCheckout) and they are none of it.
+	Without []string
 	Rules   Rules
 	Index   *Index // nil: there is none that can be read
 

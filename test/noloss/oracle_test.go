@@ -127,7 +127,6 @@ func (w *world) tracked() map[string]string {
 	for rec := range strings.SplitSeq(w.Git("ls-files", "-z", "-s", "-v"), "\x00") {
 		if meta, path, ok := strings.Cut(rec, "\t"); ok {
 			out[path] = meta[2:8]
-			w.without[path] = w.without[path] || meta[0] == 'S' || meta[0] == 's'
 		}
 	}
 	return out
@@ -153,6 +152,9 @@ func (w *world) contents(c checkpoint.Checkpoint) files {
 			content = data[raw.id]
 		}
 		f[path] = entry(o.mode, content)
+	}
+	for path := range strings.SplitSeq(data[beside["without"].id], "\x00") {
+		delete(f, path)
 	}
 	w.cache[c.Commit] = f
 	return f
@@ -251,7 +253,7 @@ func (w *world) checkSaved(what string, c checkpoint.Checkpoint, m moment) {
 		}
 	}
 	for path := range have {
-		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !w.without[path] && !m.aside[path] {
+		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !m.aside[path] {
 			w.rt.Fatalf("%s: checkpoint %d of %s holds %q, which was not there\n%s", what, c.N, c.Pane.ID, path, w.scene())
 		}
 	}

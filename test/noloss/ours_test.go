@@ -314,7 +314,7 @@ func (w *world) checkRestored(o op, s saved, out outcome) {
 	left, err := w.store.LeftOutAll(w.t.Context(), s.Checkpoint)
 	w.must(err)
 	for path, e := range s.files {
-		if !leftOut(left, path) && !slices.Contains(res.Skipped, path) && !w.same(e, now[path], exec) && !w.without[path] {
+		if !leftOut(left, path) && !slices.Contains(res.Skipped, path) && !w.same(e, now[path], exec) {
 			w.rt.Fatalf("restore %d: %q is %+v, want %+v", o.N, path, now[path], e)
 		}
 	}
@@ -322,7 +322,7 @@ func (w *world) checkRestored(o op, s saved, out outcome) {
 	for path := range w.visible(now, w.tracked()) {
 		_, want := s.files[path]
 		_, was := safety[path]
-		if was && !want && !slices.Contains(res.Kept, path) && !slices.Contains(res.Skipped, path) && !w.without[path] {
+		if was && !want && !slices.Contains(res.Kept, path) && !slices.Contains(res.Skipped, path) {
 			w.rt.Fatalf("restore %d left %q, which it does not hold", o.N, path)
 		}
 	}
@@ -361,14 +361,14 @@ func (w *world) checkUndone(p *worker, out outcome) {
 		return
 	}
 	for path, e := range then {
-		if st := disk[path]; !w.same(e, st, exec) && !slices.Contains(out.restore.Skipped, path) && !w.without[path] {
+		if st := disk[path]; !w.same(e, st, exec) && !slices.Contains(out.restore.Skipped, path) {
 			w.rt.Fatalf("undo of turn %d: %q is %+v, want %+v", turn, path, st, e)
 		}
 	}
 	safety := w.contents(*out.restore.Safety)
 	for path := range w.visible(disk, w.tracked()) {
 		_, was := safety[path]
-		if _, want := then[path]; was && !want && !slices.Contains(out.restore.Kept, path) && !slices.Contains(out.restore.Skipped, path) && !w.without[path] {
+		if _, want := then[path]; was && !want && !slices.Contains(out.restore.Kept, path) && !slices.Contains(out.restore.Skipped, path) {
 			w.rt.Fatalf("undo of turn %d left %q, which was not there when it began\n%s", turn, path, w.scene())
 		}
 	}

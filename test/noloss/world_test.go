@@ -34,11 +34,7 @@ type world struct {
 	held  map[string]saved // the checkpoints that there have to be, by ref
 	trash map[string]saved // and those that can come back
 	cache map[string]files // what the commit of a checkpoint holds
-	// without are files that git was told to do without (skip-worktree) while they were
-	// not there: whether one stands on disk is nothing that a checkpoint tells, but for
-	// the safety checkpoint of the restore that took it away.
-	without map[string]bool
-	log     []string
+	log   []string
 
 	refused, kills int64
 }
@@ -71,7 +67,7 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, rt: rt, dir: dir, held: map[string]saved{}, trash: map[string]saved{}, cache: map[string]files{}, without: map[string]bool{},
+		t: t, rt: rt, dir: dir, held: map[string]saved{}, trash: map[string]saved{}, cache: map[string]files{},
 		keep: rapid.SampledFrom([]int{50, 50, 3}).Draw(rt, "keep"),
 	}
 	if rapid.Bool().Draw(rt, "old files") {

@@ -48,7 +48,7 @@ func (f Format) Show(w io.Writer, r api.ShowCheckpointResult) error {
 func (f Format) keptRows(r api.ShowCheckpointResult) [][]string {
 	var rows [][]string
 	words := map[string]string{
-		"raw": "raw bytes:", "crlf": "CRLF:", "modes": "permissions:", "folders": "empty folders:", "rules": "ignore rules:",
+		"raw": "raw bytes:", "crlf": "CRLF:", "modes": "permissions:", "folders": "empty folders:", "without": "not there:", "rules": "ignore rules:",
 		"index": "staged:", "lfs": "LFS content:", "overwritten": "written over:",
 	}
 	for _, k := range r.Kept {

@@ -175,6 +175,22 @@ func (p *pass) folders() []string {
 	return snapshot.Deepest(slices.Compact(out)) // one may have been noted twice
 }
 
+// without gives the files that the tree has and the disk has not, because git was
+// told to do without them.
+func (t *table) without() []string {
+	out := []string{}
+	if t.noneSkipped {
+		return out
+	}
+	t.root.each(func(n *node, e *entry) {
+		if e.kind == absent && e.has(fInTree) && e.has(fSkip) {
+			out = append(out, join(n.path(), e.name))
+		}
+	})
+	slices.Sort(out)
+	return out
+}
+
 // stagedBlobs gives the ids of staged files that the tree does not hold where
 // they are staged.
 func (s *Scanner) stagedBlobs() []string {

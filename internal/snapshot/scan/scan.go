@@ -48,7 +48,8 @@ type table struct {
 	bytes string          // and its Bytes
 	usual usual           // the permission bits that most had
 	// staged are the entries of that index that are not those of HEAD.
-	staged []git.IndexEntry
+	staged      []git.IndexEntry
+	noneSkipped bool // git was told to do without no file; false: not known
 	// sparse are ignore files that only the index has, and their ids; nil: not known.
 	sparse []string
 }
@@ -132,6 +133,9 @@ func (s *Scanner) make(ctx context.Context, r snapshot.Request) (snapshot.Result
 	}
 	if !s.indexBroken {
 		res.Index = &snapshot.Index{Entries: s.table.staged, Blobs: s.stagedBlobs()}
+		if !p.outside.Sparse {
+			res.Without = s.table.without()
+		}
 	}
 	return res, nil
 }
@@ -207,6 +211,7 @@ func (s *Scanner) syncTracked(ctx context.Context, head git.Head) error {
 		return err
 	}
 	s.table.root.setTracked(entries)
+	s.table.noneSkipped = !slices.ContainsFunc(entries, func(e git.IndexEntry) bool { return e.SkipWorktree })
 	s.table.index, s.table.staged = key, staged
 	if young || broken {
 		s.table.index = indexKey{}

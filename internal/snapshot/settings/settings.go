@@ -38,6 +38,8 @@ type Settings struct {
 	Content  snapshot.Rules
 	FileMode bool // core.fileMode
 
+	Sparse bool // core.sparseCheckout
+
 	AutoCRLF   bool // core.autocrlf may have a say
 	Filters    git.Filters
 	LFSStorage string // lfs.storage
@@ -47,13 +49,14 @@ type Settings struct {
 
 // Read reads the settings as they are now.
 func (s Reader) Read(ctx context.Context) (out Settings, err error) {
-	config, err := s.Repo.Config(ctx, git.FilterPattern+`|^lfs\.storage$|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol)$`)
+	config, err := s.Repo.Config(ctx, git.FilterPattern+`|^lfs\.storage$|^core\.(excludesfile|attributesfile|ignorecase|filemode|symlinks|precomposeunicode|autocrlf|eol|sparsecheckout)$`)
 	if err != nil {
 		return out, err
 	}
 	set := config.Map()
 	out.LFSStorage = set["lfs.storage"]
 	out.Filters, out.FileMode = config.Filters(s.Trusted), git.Bool(set, "core.filemode", true)
+	out.Sparse = git.Bool(slices.DeleteFunc(config, func(s git.Setting) bool { return s.Scope == git.ScopeCommand }).Map(), "core.sparsecheckout", false)
 	out.AutoCRLF = !slices.Contains([]string{"", "false"}, set["core.autocrlf"])
 	out.Attributes = s.attributeFiles(ctx, set)
 	out.Modes = sumOf(set, "core.filemode", "core.symlinks", "core.autocrlf", "core.eol")
