@@ -106,13 +106,16 @@ func TestCodexAtTheTerminal(t *testing.T) {
 			t.Errorf("turn %d is %s, and b.txt %q", n, c.State, w.repo.Git("show", c.Commit+":b.txt"))
 		}
 	}
-	var r api.RestoreResult
+	var failed, r api.RestoreResult
+	w.turnbackJSON(&failed, "checkpoint", "restore", strconv.Itoa(w.turns()[3].N), "--conversation-only")
 	w.turnbackJSON(&r, "checkpoint", "restore", strconv.Itoa(w.turns()[2].N), "--conversation")
-	if r.Conversation == nil || w.repo.Read("b.txt") != "two\n" {
+	if r.Conversation == nil || failed.Conversation == nil || w.repo.Read("b.txt") != "two\n" {
 		t.Fatalf("restored %+v; b.txt holds %q", r.Conversation, w.repo.Read("b.txt"))
 	}
 	w.exec("resume", r.Conversation.Session, "--json", "Go on with it")
 	w.wantSent("in the copy", []string{"The first task", "TYPED-AHEAD words", "REPORT", "The second task", "Go on with it"}, []string{"The third task", "EXPLORED"})
+	w.exec("resume", failed.Conversation.Session, "--json", "Go on from there")
+	w.wantSent("in the copy of all", []string{"The second task", "The third task", "Go on from there"}, []string{"Go on with it", "EXPLORED"})
 	if problems := w.responses.Problems(); len(problems) > 0 || w.responses.Pending() > 0 {
 		t.Errorf("problems %q, %d replies were not asked for", problems, w.responses.Pending())
 	}
