@@ -6,6 +6,7 @@ import (
 	"github.com/turnback/turnback/internal/agents/claude"
 	"github.com/turnback/turnback/internal/agents/codex"
 	"github.com/turnback/turnback/internal/agents/history"
+	"github.com/turnback/turnback/internal/agents/opencode"
 	"github.com/turnback/turnback/internal/agents/pi"
 	"github.com/turnback/turnback/internal/conversations/back"
 )
@@ -47,6 +48,12 @@ func copiers() map[string]back.Copier {
 		all[name] = t
 	}
 	return all
+}
+
+// forks are the commands by which agents whose conversations cannot be read go on
+// with a copy.
+func forks() map[string]func(session string) string {
+	return map[string]func(string) string{opencode.Name: opencode.Fork}
 }
 
 // finder is a talker that finds the transcript of a session by its id alone.

@@ -55,7 +55,7 @@ func wayBack(environ []string, now func() time.Time, shelf transcripts.Shelf) ch
 	if err != nil {
 		return nil
 	}
-	return back.Ways{Sessions: session.Library{Dir: dir, Now: now}, Copiers: copiers(), Kept: kept}
+	return back.Ways{Sessions: session.Library{Dir: dir, Now: now}, Copiers: copiers(), Kept: kept, Whole: forks()}
 }
 
 // halves is where restores of files and conversations are remembered.

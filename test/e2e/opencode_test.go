@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -129,7 +130,6 @@ type openCodeServer struct {
 	url     string
 	session string
 	events  *bufio.Scanner // what it tells its clients
-	told    int            // how often the person was shown something
 }
 
 func (w *pluginWorld) serveOpenCode() *openCodeServer {
@@ -209,21 +209,20 @@ func (s *openCodeServer) tells(text string) {
 	s.t.Fatalf("the person was not told %q: %v\nsent:\n%s", text, s.events.Err(), s.sent())
 }
 
-// until takes in events until one has a text, and then another has another.
-func (s *openCodeServer) until(texts ...string) {
+// toldUntil is what the person has been shown before a text.
+func (s *openCodeServer) toldUntil(text string) (told []string) {
 	s.t.Helper()
-	for len(texts) > 0 && s.events.Scan() {
-		line := s.events.Text()
-		if strings.Contains(line, "tui.toast") {
-			s.told++
-		}
-		if strings.Contains(line, texts[0]) {
-			texts = texts[1:]
+	for s.events.Scan() {
+		switch line := s.events.Text(); {
+		case !strings.Contains(line, "tui.toast"):
+		case strings.Contains(line, text):
+			return told
+		default:
+			told = append(told, line)
 		}
 	}
-	if len(texts) > 0 {
-		s.t.Fatalf("no event has %q: %v\nsent:\n%s", texts[0], s.events.Err(), s.sent())
-	}
+	s.t.Fatalf("the person was not told %q: %v", text, s.events.Err())
+	return nil
 }
 
 // prompt sends a prompt and does not wait for the answer.
@@ -300,6 +299,19 @@ func TestOpenCodeTurnsAreSaved(t *testing.T) {
 	w.wantCheckpoints(
 		`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn done base:checkpoint "By another"`, `3 turn 3 turn errored base:checkpoint "And b.txt"`,
 	)
+
+	// Its conversations are in a database of its own: the files alone go back.
+	stdout, _, code := w.command(w.tools.turnback, "checkpoint", "restore", "1", "--conversation", "--json")
+	if code != 1 || !strings.Contains(stdout, `"unsupported"`) || !strings.Contains(stdout, "opencode --session "+s.session+" --fork") {
+		t.Errorf("exit %d: %s", code, stdout)
+	}
+	if got := w.repo.Read("b.txt"); got != "b\n" {
+		t.Errorf("after the refusal b.txt holds %q", got)
+	}
+	w.turnback("checkpoint", "restore", "1")
+	if _, err := os.Stat(w.repo.Path("b.txt")); !os.IsNotExist(err) {
+		t.Errorf("after the restore b.txt is there: %v", err)
+	}
 }
 
 // A compaction loses the checkpoint that was open: a rewind is told so, the guard
@@ -323,9 +335,10 @@ func TestB143OpenCodeLosesTheCheckpointInACompaction(t *testing.T) {
 
 	w.chat.Add(chatSays("Well."))
 	s.prompt("and then")
-	s.told = 0
-	s.until("Well.", "session.idle")
-	if s.told > 0 {
-		t.Errorf("the person is told %d times more", s.told)
+	s.reaches("and then")
+	w.waitState("done")
+	s.post("/tui/show-toast", `{"message":"ALL OF IT","variant":"info"}`, nil)
+	if told := s.toldUntil("ALL OF IT"); len(told) > 0 {
+		t.Errorf("the person is told more: %q", told)
 	}
 }

@@ -4,8 +4,13 @@
 // what happens; package plugin takes that in.
 package opencode
 
+import "github.com/turnback/turnback/internal/shell"
+
 // Name is the agent's name in reports and commands.
 const Name = "opencode"
+
+// Fork is the command that goes on with a copy of a whole session.
+func Fork(session string) string { return Name + " --session " + shell.Word(session) + " --fork" }
 
 // Writes says whether a tool can change files. Tools that are not known, those of
 // MCP servers among them, can. Starting a subagent changes nothing: its own calls

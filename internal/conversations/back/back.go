@@ -56,6 +56,9 @@ type Ways struct {
 	Sessions session.Library   // those of our own agent
 	Copiers  map[string]Copier // by the name of the agent
 	Kept     KeptFunc          // nil: no copies of transcripts are kept
+	// Whole are the commands by which agents without a Copier go on with a copy of
+	// a session that is not cut, by the name of the agent.
+	Whole map[string]func(session string) string
 }
 
 // Prepare finds the way back to a place. Until it is taken nothing of the agent's
@@ -68,7 +71,7 @@ func (w Ways) Prepare(p Place) (Way, error) {
 	copier, can := w.Copiers[p.Agent]
 	if !can && p.Agent != own.Agent {
 		return nil, api.Errorf(api.CodeUnsupported, "the conversation of checkpoint %d is %s's, which cannot be put back", p.N, p.Agent).
-			WithHint(api.Hint{Accepted: w.accepted(), Detail: "without --conversation the files alone are put back"})
+			WithHint(api.Hint{Accepted: w.accepted(), Detail: w.instead(p)})
 	}
 	if p.At == "" {
 		return nil, missing("checkpoint %d does not tell where its conversation was", p.N).
@@ -92,6 +95,15 @@ func (w Ways) Prepare(p Place) (Way, error) {
 		}
 	}
 	return nil, missing("the conversation of checkpoint %d cannot be had: %v", p.N, err)
+}
+
+// instead is what can be done where the conversation cannot be put back.
+func (w Ways) instead(p Place) string {
+	can := "without --conversation the files alone are put back"
+	if whole := w.Whole[p.Agent]; whole != nil {
+		can += "; " + p.Agent + " itself goes on with a copy of the whole conversation by: " + whole(p.Session)
+	}
+	return can
 }
 
 // accepted are the agents whose conversations can be put back.

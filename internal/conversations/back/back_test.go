@@ -42,7 +42,10 @@ func library(t *testing.T) (l session.Library, id string, ends []string) {
 }
 
 func ways(l session.Library) back.Ways {
-	return back.Ways{Sessions: l, Copiers: map[string]back.Copier{claude.Name: claude.New()}}
+	return back.Ways{
+		Sessions: l, Copiers: map[string]back.Copier{claude.Name: claude.New()},
+		Whole: map[string]func(string) string{"forking": func(session string) string { return "forking " + strconv.Quote(session) }},
+	}
 }
 
 func texts(t *testing.T, l session.Library, id string) string {
@@ -139,6 +142,7 @@ func TestRefusals(t *testing.T) {
 		says  string
 	}{
 		"no agent":            {back.Place{N: 7}, api.CodeContentMissing, "checkpoint 7 tells of no agent's conversation"},
+		"an agent that forks": {back.Place{N: 7, Agent: "forking", Session: "s 1"}, api.CodeUnsupported, "the conversation of checkpoint 7 is forking's, which cannot be put back"},
 		"an agent without":    {back.Place{N: 7, Agent: "gemini", Session: "s", At: "x"}, api.CodeUnsupported, "gemini"},
 		"no place":            {back.Place{N: 7, Agent: "claude", Session: "5f2c"}, api.CodeContentMissing, "does not tell where"},
 		"in use":              {back.Place{N: 7, Agent: "turnback", Session: id, At: ends[0]}, api.CodeNotReady, "session in use by pid " + strconv.Itoa(os.Getpid())},
@@ -159,6 +163,11 @@ func TestRefusals(t *testing.T) {
 		if e := api.AsError(err); e.Code != c.code || !strings.Contains(e.Message, c.says) {
 			t.Errorf("%s: %s %q, want %s and %q", name, e.Code, e.Message, c.code, c.says)
 		}
+	}
+	_, err = ways(l).Prepare(back.Place{N: 7, Agent: "forking", Session: "s 1"})
+	const whole = `without --conversation the files alone are put back; forking itself goes on with a copy of the whole conversation by: forking "s 1"`
+	if e := api.AsError(err); e.Hint.Detail != whole {
+		t.Errorf("the hint is %q", e.Hint.Detail)
 	}
 	if err := busy.Close(); err != nil {
 		t.Fatal(err)
