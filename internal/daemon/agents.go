@@ -61,7 +61,11 @@ type finder interface {
 	FindTranscript(getenv func(string) string, session string) (path string, err error)
 }
 
-var _ finder = codex.Adapter{}
+var (
+	_ finder = codex.Adapter{}
+	_ finder = pi.Adapter{}
+	_ placer = pi.Adapter{}
+)
 
 // findTranscript finds transcripts where agents keep them by an environment.
 func findTranscript(environ []string) func(agent, session string) (string, bool) {

@@ -283,7 +283,7 @@ func TestOpenCodeTurnsAreSaved(t *testing.T) {
 	w.waitState("working")
 	w.repo.Write("go", "")
 	w.waitState("done")
-	w.wantCheckpoints(`1 turn 1 turn done base:HEAD "Change a.txt"`)
+	w.saved(`1 turn 1 turn done base:HEAD "Change a.txt"`)
 
 	w.chat.Add(
 		chatCalls("task", map[string]any{"description": "a part", "prompt": "write", "subagent_type": "general"}),
@@ -296,7 +296,7 @@ func TestOpenCodeTurnsAreSaved(t *testing.T) {
 	w.chat.Add(openCodeWrites(w, "b.txt", "b\n"), fakemodel.ChatReply{Status: 400, Message: "no such thing"})
 	s.prompt("And b.txt")
 	w.waitState("errored")
-	w.wantCheckpoints(
+	w.saved(
 		`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn done base:checkpoint "By another"`, `3 turn 3 turn errored base:checkpoint "And b.txt"`,
 	)
 

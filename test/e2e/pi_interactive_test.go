@@ -42,7 +42,7 @@ func TestPiKeepsWhatIsTypedInASpan(t *testing.T) {
 	w.reaches("REPORT")
 	w.wantSent("after the rewind", []string{"explore", "TYPED-AHEAD"}, []string{"EXPLORED"})
 	w.waitState("done")
-	w.wantCheckpoints(`1 turn 1 conversation working base: "find it"`, `2 turn 1 turn done base:HEAD "explore"`)
+	w.saved(`1 turn 1 conversation working base: "find it"`, `2 turn 1 turn done base:HEAD "explore"`)
 	term.submit("and then")
 	w.reaches("and then")
 	w.wantSent("a turn later", []string{"REPORT", "TYPED-AHEAD"}, []string{"EXPLORED"})

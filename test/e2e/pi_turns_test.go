@@ -18,6 +18,14 @@ func piWrites(path, text string) fakemodel.ChatReply {
 	return chatCalls("write", map[string]any{"path": path, "content": text})
 }
 
+// saved waits until so many checkpoints are there, and compares them. On a busy
+// machine a turn is over before it is saved.
+func (w *pluginWorld) saved(want ...string) {
+	w.t.Helper()
+	w.eventually("the checkpoints", func() bool { return len(w.list().Checkpoints) >= len(want) })
+	w.wantCheckpoints(want...)
+}
+
 // Turns of pi are saved: done, and one that the provider failed.
 func TestPiTurnsAreSaved(t *testing.T) {
 	t.Parallel()
@@ -33,13 +41,13 @@ func TestPiTurnsAreSaved(t *testing.T) {
 	if out := <-ended; !strings.Contains(out, "It is done.") {
 		t.Errorf("pi answered %q", out)
 	}
-	w.wantCheckpoints(`1 turn 1 turn done base:HEAD "Change a.txt"`)
+	w.saved(`1 turn 1 turn done base:HEAD "Change a.txt"`)
 
 	w.chat.Add(piWrites("b.txt", "b\n"), fakemodel.ChatReply{Status: 400, Message: "no such thing"})
 	if _, _, code := w.command(w.tools.turnback, "run", "--conversation", "--", w.run+"/pi", "-p", "-c", "--provider", "mock", "--model", "mock", "And b.txt"); code == 0 {
 		t.Error("pi ended well with a provider that refuses")
 	}
-	w.wantCheckpoints(`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn errored base:checkpoint "And b.txt"`)
+	w.saved(`1 turn 1 turn done base:HEAD "Change a.txt"`, `2 turn 2 turn errored base:checkpoint "And b.txt"`)
 }
 
 // A person goes back to the first of two turns of pi, files and conversation: pi
@@ -53,7 +61,7 @@ func TestPiRestoreWithConversation(t *testing.T) {
 	w.pi("The first task")
 	w.chat.Add(piWrites("a.txt", "two\n"), chatSays("Second is done."))
 	w.pi("-c", "The second task")
-	w.wantCheckpoints(
+	w.saved(
 		`1 turn 1 conversation working base: "look"`, `2 turn 1 turn done base:HEAD "The first task"`, `3 turn 2 turn done base:checkpoint "The second task"`,
 	)
 	var shown api.ShowCheckpointResult

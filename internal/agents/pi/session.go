@@ -254,15 +254,24 @@ func (Adapter) OpenTranscript(env func(string) string, session, place string) (f
 	if err != nil {
 		return nil, "", err
 	}
+	folder, err := sessions(env)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err = transcript.Open(folder, at.Path, 1)
+	return f, at.Path, err
+}
+
+// sessions is the folder of pi's sessions; in it is one for each directory.
+func sessions(env func(string) string) (string, error) {
 	folder := env("PI_CODING_AGENT_DIR")
 	if folder == "" {
 		folder = filepath.Join(env("HOME"), ".pi", "agent")
 	}
 	if !filepath.IsAbs(folder) {
-		return nil, "", errors.New("pi's folder cannot be found: HOME, or PI_CODING_AGENT_DIR, is no absolute path")
+		return "", errors.New("pi's folder cannot be found: HOME, or PI_CODING_AGENT_DIR, is no absolute path")
 	}
-	f, err = transcript.Open(filepath.Join(folder, "sessions"), at.Path, 1)
-	return f, at.Path, err
+	return filepath.Join(folder, "sessions"), nil
 }
 
 // placeOf reads a place. It comes from a checkpoint, which may be anybody's: what
