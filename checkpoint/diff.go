@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -118,5 +119,6 @@ func (s *Store) baseTree(ctx context.Context, h *record.Held, c *Checkpoint, d *
 		return s.emptyTree(ctx)
 	}
 	d.Against = "HEAD " + short(c.Head)
-	return c.Head + "^{tree}", nil
+	commits, err := s.repo.Commits(ctx, []string{c.Head})
+	return cmp.Or(commits[c.Head].Tree, c.Head), err
 }

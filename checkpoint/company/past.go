@@ -46,14 +46,16 @@ func (r Request) judge(ctx context.Context, p Period) (verdicts, error) {
 		return v, err
 	}
 	spans := whose.Spans(looks, turns)
-	for i := range spans {
-		changes, err := r.Repo.ChangedEntries(ctx, spans[i].From, spans[i].To)
-		if err != nil {
-			return v, err
-		}
-		for _, c := range changes {
-			spans[i].Changed = append(spans[i].Changed, c.Path)
-		}
+	pairs := make([][2]string, len(spans))
+	for i, s := range spans {
+		pairs[i] = [2]string{s.From, s.To}
+	}
+	changed, err := r.Repo.ChangedPaths(ctx, pairs)
+	if err != nil {
+		return v, err
+	}
+	for i := range changed {
+		spans[i].Changed = changed[i]
 	}
 	v.of = whose.Judge(r.Pane, spans)
 	return v, nil

@@ -8,21 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/turnback/turnback/internal/git/rawdiff"
 )
 
 // Change is one difference between two trees.
-type Change struct {
-	Status  byte // A, M, D, T, R
-	Path    string
-	OldPath string // R: the name before
-	OldMode uint32 // 0: absent
-	NewMode uint32 // 0: absent
-	OldID   string
-	NewID   string
-	Added   int // lines; only from Stat
-	Deleted int
-	Binary  bool
-}
+type Change = rawdiff.Change
 
 // noIndex keeps git from reading the user's index where it is not needed.
 func (r *Repo) noIndex() string { return filepath.Join(r.CommonDir, "turnback", "no-index") }
@@ -39,7 +30,26 @@ func (r *Repo) ChangedEntries(ctx context.Context, from, to string) ([]Change, e
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
-	return parseRaw(splitNUL(out))
+	return rawdiff.Parse(splitNUL(out))
+}
+
+// ChangedPaths compares the trees of each pair, by one git for all: which paths
+// differ, pair by pair.
+func (r *Repo) ChangedPaths(ctx context.Context, pairs [][2]string) ([][]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	var list strings.Builder
+	for _, p := range pairs {
+		fmt.Fprintln(&list, p[0], p[1])
+	}
+	out, err := r.output(ctx, call{dir: r.Worktree, index: r.noIndex(), stdin: strings.NewReader(list.String()), args: []string{
+		"diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("compare trees: %w", err)
+	}
+	return rawdiff.ParsePairs(splitNUL(out), pairs)
 }
 
 // Stat compares two trees with renames detected and lines counted.
@@ -52,7 +62,7 @@ func (r *Repo) Stat(ctx context.Context, from, to string, paths []string) ([]Cha
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
-	return parseRaw(splitNUL(out))
+	return rawdiff.Parse(splitNUL(out))
 }
 
 // Patch writes the unified diff of two trees to w. It stops without an error
@@ -100,80 +110,6 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return n, err
-}
-
-// parseRaw reads the records of --raw and --numstat with -z.
-func parseRaw(f []string) ([]Change, error) {
-	var changes []Change
-	at := map[string]int{}
-	for i := 0; i < len(f); {
-		if strings.HasPrefix(f[i], ":") {
-			c, used, err := parseRawRecord(f[i:])
-			if err != nil {
-				return nil, err
-			}
-			at[c.Path] = len(changes)
-			changes = append(changes, c)
-			i += used
-			continue
-		}
-		path, added, deleted, used, err := parseNumstat(f[i:])
-		if err != nil {
-			return nil, err
-		}
-		if k, ok := at[path]; ok {
-			changes[k].Binary = added < 0
-			changes[k].Added, changes[k].Deleted = max(added, 0), max(deleted, 0)
-		}
-		i += used
-	}
-	return changes, nil
-}
-
-// parseRawRecord reads ":100644 100644 <id> <id> M" and the path or paths.
-func parseRawRecord(f []string) (Change, int, error) {
-	w := strings.Split(f[0][1:], " ")
-	if len(w) != 5 || len(f) < 2 || w[4] == "" {
-		return Change{}, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
-	}
-	oldMode, err1 := strconv.ParseUint(w[0], 8, 32)
-	newMode, err2 := strconv.ParseUint(w[1], 8, 32)
-	if err1 != nil || err2 != nil {
-		return Change{}, 0, fmt.Errorf("compare trees: unexpected mode in %.120q", f[0])
-	}
-	c := Change{Status: w[4][0], Path: f[1], OldMode: uint32(oldMode), NewMode: uint32(newMode), OldID: w[2], NewID: w[3]}
-	if c.Status != 'R' && c.Status != 'C' {
-		return c, 2, nil
-	}
-	if len(f) < 3 || f[1] == "" || f[2] == "" {
-		return Change{}, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
-	}
-	c.OldPath, c.Path = f[1], f[2]
-	return c, 3, nil
-}
-
-// parseNumstat reads "1\t2\tpath", or "1\t2\t" with two paths behind it.
-func parseNumstat(f []string) (path string, added, deleted, used int, err error) {
-	w := strings.SplitN(f[0], "\t", 3)
-	if len(w) != 3 {
-		return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
-	}
-	added, deleted = -1, -1
-	if w[0] != "-" {
-		if added, err = strconv.Atoi(w[0]); err == nil {
-			deleted, err = strconv.Atoi(w[1])
-		}
-		if err != nil {
-			return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
-		}
-	}
-	if w[2] != "" {
-		return w[2], added, deleted, 1, nil
-	}
-	if len(f) < 3 {
-		return "", 0, 0, 0, fmt.Errorf("compare trees: unexpected record %.120q", f[0])
-	}
-	return f[2], added, deleted, 3, nil
 }
 
 // Ignored tells which of paths git ignores, judged by the rules alone: a path

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/turnback/turnback/internal/git/rawdiff"
 )
 
 // FuzzPathLists reads the NUL-separated lists that git prints: of the index, of
@@ -15,6 +17,7 @@ func FuzzPathLists(f *testing.F) {
 	id := strings.Repeat("a", 40)
 	f.Add("H 100644 " + id + " 0\ta b\nc\x00S 120000 " + id + " 0\tl\x00")
 	f.Add(":100644 100755 " + id + " " + id + " M\x00a\x00:100644 100644 " + id + " " + id + " R100\x00a\x00b\x001\t2\tb\x00-\t-\t\x00a\x00b\x00")
+	f.Add(id + " " + id + "\x00:100644 100755 " + id + " " + id + " M\x00a\x00")
 	f.Add(":\x00\x00:100644 100644 a b \x00")
 	f.Add("refs/x\x00" + id + "\x00commit\x00\x00" + id + "\x00" + id + " " + id + "\x00s\n\nTurnback-N: 1\n\x00\n")
 	f.Add("R\x00\x00\x00\x00\x00\x00\x00\n\x00\x00\x00\x00\x00\x00\x00\n")
@@ -25,11 +28,17 @@ func FuzzPathLists(f *testing.F) {
 				t.Errorf("%q is an entry without a path", rec)
 			}
 		}
-		if changes, err := parseRaw(records); err == nil {
+		if changes, err := rawdiff.Parse(records); err == nil {
 			for _, c := range changes {
 				if c.Status == 0 || (c.Status == 'R') != (c.OldPath != "") && c.Status != 'C' && c.Path != "" {
 					t.Errorf("%q gives %+v", list, c)
 				}
+			}
+		}
+		if len(records) > 0 {
+			first, second, _ := strings.Cut(records[0], " ")
+			if paths, err := rawdiff.ParsePairs(slices.Clone(records), [][2]string{{first, second}}); err == nil && len(paths) != 1 {
+				t.Errorf("%q gives %q", list, paths)
 			}
 		}
 		_, _ = parseRefs([]byte(list))

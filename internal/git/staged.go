@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/turnback/turnback/internal/git/pack"
+
+	"github.com/turnback/turnback/internal/git/rawdiff"
 )
 
 // Staged is what the user's index has that a tree has not, and the other way
@@ -66,7 +68,7 @@ func (r *Repo) cachedAgainst(ctx context.Context, tree string, more ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("compare the index with HEAD: %w", err)
 	}
-	return parseRaw(splitNUL(out))
+	return rawdiff.Parse(splitNUL(out))
 }
 
 // intended names those of changes that the index has only as an intent to add.
