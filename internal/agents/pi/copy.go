@@ -53,6 +53,8 @@ func (a Adapter) copyOf(session string, at Place, from, path string) (transcript
 		return nil, fmt.Errorf("the file is that of session %s, not of %s", b.header.ID, session)
 	case len(b.entries) == 0:
 		return nil, errors.New("the session no longer has the entry that the turn ended with")
+	case b.entries[0].Parent != "": // a copy without its beginning would not say so
+		return nil, fmt.Errorf("what the session had before entry %s cannot be read", b.entries[0].ID)
 	}
 	id := transcript.NewUUID()
 	when := b.entries[len(b.entries)-1].When.UTC()

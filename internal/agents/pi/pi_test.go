@@ -204,7 +204,13 @@ func TestRefusedPlaces(t *testing.T) {
 	if err := os.WriteFile(none, []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	torn := filepath.Join(filepath.Dir(path), "torn_"+session+".jsonl")
+	text := head + "\n" + said("u1", "", "user", `"go"`) + "\n{\"type\":\"message\",\"id\":\"a1\",\n" + said("u2", "a1", "user", `"on"`) + "\n"
+	if err := os.WriteFile(torn, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ session, place, says string }{
+		"a broken branch":     {session, pi.PlaceAt(torn, "u2"), "what the session had before entry u2 cannot be read"},
 		"no place":            {session, "{", "cannot be read"},
 		"no entry":            {session, `{"path":"` + path + `"}`, "cannot be read"},
 		"an entry that left":  {session, pi.PlaceAt(path, "u9"), "no longer has the entry"},
