@@ -40,6 +40,10 @@ type Command struct {
 // ErrStalled is the cause of an error when a program made no progress in time.
 var ErrStalled = errors.New("no progress")
 
+// ErrHeld says that a program has ended with status 0, and something that it left
+// running holds its output: what that writes from then on goes nowhere.
+var ErrHeld = errors.New("a program that was left running holds the output")
+
 // ExitError says that a program ended with a status other than 0, or was ended.
 type ExitError struct {
 	Name   string // the program and its first words, for people
@@ -65,7 +69,7 @@ func (e *ExitError) Error() string {
 func (e *ExitError) Unwrap() error { return e.cause }
 
 // Run runs c to its end. It returns nil only for exit status 0, and otherwise
-// an *ExitError, or the error that kept the program from starting.
+// an *ExitError, ErrHeld, or the error that kept the program from starting.
 func Run(ctx context.Context, c Command) error {
 	p, err := start(ctx, c, true)
 	if err != nil {
@@ -181,6 +185,8 @@ func (p *Process) Wait() error {
 	switch {
 	case errors.As(err, &ee):
 		exit.Code = ee.ExitCode()
+	case cause == nil && errors.Is(err, exec.ErrWaitDelay):
+		return fmt.Errorf("%s: %w", p.name, ErrHeld)
 	case cause == nil:
 		return fmt.Errorf("%s: %w", p.name, err)
 	}

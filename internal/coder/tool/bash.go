@@ -55,6 +55,8 @@ func (b *Bench) bash(ctx context.Context, call Call) (Result, error) {
 			text = "[no output]"
 		}
 		return Said("%s", text), nil
+	case errors.Is(err, xec.ErrHeld):
+		return Said("%s[what runs on in the background can write nothing more here: give it a file for its output]", withBreak(text)), nil
 	case errors.Is(err, errTime), errors.Is(err, xec.ErrStalled):
 		return Result{}, fmt.Errorf("%s[%w]", withBreak(text), errTime)
 	case ended:

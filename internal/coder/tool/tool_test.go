@@ -206,6 +206,18 @@ func TestBash(t *testing.T) {
 	}
 }
 
+// TestBashLeavesWhatHoldsItsOutput: a command that starts something in the
+// background has done what it was to do.
+func TestBashLeavesWhatHoldsItsOutput(t *testing.T) {
+	b := newBench(t)
+	got := b.run(t.Context(), "bash", "command", "sleep 30 & echo $!")
+	pid, note, _ := strings.Cut(got, "\n")
+	if note != "[what runs on in the background can write nothing more here: give it a file for its output]" {
+		t.Errorf("the result is %q", got)
+	}
+	b.gives("[no output]", "bash", "command", "kill "+pid)
+}
+
 func TestSearchPassesIgnoredFilesOver(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"a.go", "sub/b.go", "sub/deep/c.go", "ignored.go", "sub/x.txt"} {
