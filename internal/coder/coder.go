@@ -85,6 +85,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if m, err = o.modelsOf(s).pick(m.name); err != nil {
 		return err
 	}
+	written := &output{Writer: o.Out}
+	o.Out = written
 	face, ask, give, err := o.face(ctx)
 	if err != nil {
 		return err
@@ -118,9 +120,29 @@ func Run(ctx context.Context, o Options) (err error) {
 		d.End(last)
 	}()
 	if o.Flags.Headless {
-		return o.once(ctx, a, s, face)
+		return cmp.Or(o.once(ctx, a, s, face), written.failure())
 	}
 	return o.interactive(ctx, a, s, face.(*ui.Console))
+}
+
+// output remembers that something could not be written: the turn goes on all the
+// same, for what it does is saved.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (w *output) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
+}
+
+func (w *output) failure() error {
+	if w.err == nil {
+		return nil
+	}
+	return fmt.Errorf("write the answer: %w", w.err)
 }
 
 // face is what the agent talks through, who can be asked (nil: nobody), and what

@@ -1,6 +1,7 @@
 package coder_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/turnback/turnback/internal/api"
@@ -252,5 +254,23 @@ func TestThePromptOnStandardInput(t *testing.T) {
 		if got, err := coder.ReadPrompt(given, strings.NewReader("from there")); err != nil || got != want {
 			t.Errorf("-p %s: %q, %v", given, got, err)
 		}
+	}
+}
+
+// fullDisk takes no byte.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// A script must not take an answer that was never written for one.
+func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		h := newHouse(t, calls("write", "path", "a.txt", "content", "one"), fakemodel.ChatReply{Text: "end"})
+		o := h.options(coder.Flags{Prompt: "go", Headless: true, Yes: true, Model: "openai/m", JSON: asJSON}, nil, &bytes.Buffer{})
+		o.Out = fullDisk{}
+		if err := coder.Run(t.Context(), o); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "write the answer") {
+			t.Errorf("JSON %v: %v", asJSON, err)
+		}
+		equal(t, "what it did", h.read("a.txt"), "one")
 	}
 }
