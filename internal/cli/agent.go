@@ -44,7 +44,7 @@ Conversations are kept below $XDG_DATA_HOME/turnback/conversations.
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "do this `TASK` and end; - reads it from standard input")
 	flags.StringVar(&f.Model, "model", "", "use this `MODEL`, PROVIDER/NAME")
-	flags.StringVar(&f.Resume, "resume", "", "go on with the conversation `ID`, or with a branch of one by the id of its last entry")
+	flags.Var(command.Given{Value: &f.Resume}, "resume", "go on with the conversation `ID`, or with a branch of one by the id of its last entry")
 	flags.BoolVar(&f.Continue, "continue", false, "go on with the newest conversation of this directory")
 	flags.BoolVar(&f.Fork, "fork", false, "go on with a copy of it")
 	flags.BoolVar(&f.JSON, "json", false, "print one JSON object a line")

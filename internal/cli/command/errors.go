@@ -178,6 +178,24 @@ func (w *Within) String() string   { return strconv.Itoa(*w.Value) }
 func (w *Within) Type() string     { return "int" }
 func (w *Within) accepted() string { return fmt.Sprintf("a whole number from %d to %d", w.Min, w.Max) }
 
+// Given is a flag that takes a text, and none that is empty: a variable of a script
+// that is not set would have the choice made for it.
+type Given struct{ Value *string }
+
+// Set takes the text.
+func (g Given) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty")
+	}
+	*g.Value = text
+	return nil
+}
+
+func (g Given) String() string { return "" }
+
+// Type is that of a plain text.
+func (g Given) Type() string { return "string" }
+
 // OneOf checks a flag that takes one of a few words.
 func OneOf(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {

@@ -16,8 +16,8 @@ type Target struct{ Session, Window string }
 
 // AddTo adds -s and -w to a command, with completion.
 func (t *Target) AddTo(cmd *cobra.Command, d Deps) {
-	cmd.Flags().StringVarP(&t.Session, "session", "s", "", "session `NAME` of the window")
-	cmd.Flags().StringVarP(&t.Window, "window", "w", "", "`WINDOW`: its name, its id, or 4 or more characters of its id")
+	cmd.Flags().VarP(Given{&t.Session}, "session", "s", "session `NAME` of the window")
+	cmd.Flags().VarP(Given{&t.Window}, "window", "w", "`WINDOW`: its name, its id, or 4 or more characters of its id")
 	MustComplete(cmd, "session", d.completeSessions)
 	MustComplete(cmd, "window", d.completeWindows(t))
 }

@@ -99,6 +99,10 @@ other is estimated from the sizes of the requests, and marked with ~.
 
 // oneConversation is what a call about one conversation takes.
 func oneConversation(d command.Deps, args []string) (api.ConversationParams, error) {
+	if len(args) > 0 && args[0] == "" {
+		return api.ConversationParams{}, api.Errorf(api.CodeInvalidParams, "%q names no conversation", args[0]).
+			WithHint(api.Hint{Param: "session", Command: "turnback conversation list"})
+	}
 	if len(args) > 0 {
 		return api.ConversationParams{Session: args[0]}, nil
 	}
