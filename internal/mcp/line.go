@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -46,22 +48,37 @@ func admit(line []byte, tooLong bool) (message, answer []byte) {
 	if r, ok := parsed.(*jsonrpc.Response); err != nil || ok && r.Result == nil && r.Error == nil {
 		return nil, refusal(line, jsonrpc.CodeInvalidRequest, "a message is no request of JSON-RPC 2.0")
 	}
+	if !answerable(line) {
+		return nil, refusal(line, jsonrpc.CodeInvalidRequest, "an id is a text, or a whole number of 64 bits")
+	}
 	return line, nil
+}
+
+// answerable says whether an answer would have the id of the message, where it has
+// one: the library keeps numbers as whole ones, and takes null for none.
+func answerable(line []byte) bool {
+	var m struct {
+		ID json.RawMessage `json:"id"` // null as it stands, too
+	}
+	if json.Unmarshal(line, &m) != nil || len(m.ID) == 0 || m.ID[0] == '"' {
+		return true
+	}
+	_, err := strconv.ParseInt(string(m.ID), 10, 64)
+	return err == nil
 }
 
 // refusal is an error to the id of a message; to null where it has none that
 // could be one.
 func refusal(message []byte, code int, text string) []byte {
 	var m struct {
-		ID any `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
 	_ = json.Unmarshal(message, &m) // where it is no object, there is no id
-	switch m.ID.(type) {
-	case string, float64:
-	default:
-		m.ID = nil
+	var id any
+	if len(m.ID) > 0 && strings.ContainsRune(`"-0123456789`, rune(m.ID[0])) {
+		id = m.ID
 	}
-	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": code, "message": text}})
+	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text}})
 	if err != nil { // cannot be: these are plain values
 		return nil
 	}

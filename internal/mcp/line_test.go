@@ -33,6 +33,10 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 		{"no method", `{"jsonrpc":"2.0","id":7}`, "7", -32600},
 		{"a method that is no text", `{"jsonrpc":"2.0","id":"a","method":7}`, `"a"`, -32600},
 		{"an id that is none", `{"jsonrpc":"2.0","id":[7],"method":"ping"}`, none, -32600},
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, "1.5", -32600},
+		{"an id with an exponent", `{"jsonrpc":"2.0","id":1e2,"method":"ping"}`, "1e2", -32600},
+		{"an id that is too large", `{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}`, "99999999999999999999", -32600},
+		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, none, -32600},
 		{"another JSON-RPC", `{"id":7,"method":"ping"}`, "7", -32600},
 	}
 	fromClient, toServer := io.Pipe()

@@ -184,7 +184,7 @@ func TestAnswersComeThroughAsTheyAre(t *testing.T) {
 	}}
 	for _, agent := range []string{"script", "claude-code", "codex-mcp-client", "gemini-cli-mcp-client"} {
 		s := connect(t, agent, mcp.Options{Caller: d}, conversation(true))
-		call := func(arguments map[string]any) *sdk.CallToolResult {
+		call := func(arguments any) *sdk.CallToolResult {
 			t.Helper()
 			r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "checkpoint", Arguments: arguments})
 			if err != nil {
@@ -207,6 +207,11 @@ func TestAnswersComeThroughAsTheyAre(t *testing.T) {
 		}
 		if r := call(map[string]any{"goal": 7}); !r.IsError || texts(r)[0] != "goal has to be a text" {
 			t.Errorf("%s: %+v", agent, texts(r))
+		}
+		for _, arguments := range []any{"g", []string{"g"}} {
+			if r := call(arguments); !r.IsError || texts(r)[0] != "the arguments are no JSON object" {
+				t.Errorf("%s, %v: %q", agent, arguments, texts(r))
+			}
 		}
 		if r := call(map[string]any{"goal": "no daemon"}); !r.IsError || texts(r)[0] != "no daemon is running\nTo see more: turnback daemon start" {
 			t.Errorf("%s: %q", agent, texts(r))

@@ -109,7 +109,7 @@ func arguments(r *sdk.CallToolRequest, into any) error {
 		raw = json.RawMessage("{}")
 	}
 	err := json.Unmarshal(raw, into)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return api.Errorf(api.CodeInvalidParams, "%s has to be of type %s, not %s", wrong.Field, wrong.Type, wrong.Value)
 	}
 	if err != nil {
