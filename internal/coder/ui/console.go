@@ -232,11 +232,7 @@ func (c *Console) handle(h func([]byte)) {
 // Ask asks the person during a turn. A key that aborts the turn is a No.
 func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 	c.endText()
-	choices := "y / n / a = always this session"
-	if a.Outside {
-		choices = "y / n"
-	}
-	_, _ = io.WriteString(c.out, question(a)+" ("+choices+") ")
+	_, _ = io.WriteString(c.out, question(a)+" ("+choices(a)+") ")
 	answers := make(chan Answer, 1)
 	c.mu.Lock()
 	before := c.handler
@@ -265,6 +261,19 @@ func (c *Console) Ask(ctx context.Context, a tool.Ask) (Answer, error) {
 		_, _ = io.WriteString(c.out, "\n")
 		return No, ctx.Err()
 	}
+}
+
+// choices are the answers that there are, and what "always" allows: all that the
+// tool does from then on, and not only what is asked about.
+func choices(a tool.Ask) string {
+	what := a.Tool
+	if what == "bash" {
+		what = "command"
+	}
+	if a.Outside {
+		return "y / n"
+	}
+	return "y / n / a = every " + what + " of this session"
 }
 
 // question is what is asked. What one line cannot show stands below it, whole: a

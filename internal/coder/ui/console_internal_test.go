@@ -21,6 +21,20 @@ func TestAQuestionShowsTheWhole(t *testing.T) {
 	}
 }
 
+// The question is about one command; who answers "a" to it allows all others too.
+func TestAQuestionSaysWhatAlwaysAllows(t *testing.T) {
+	for want, ask := range map[string]tool.Ask{
+		"y / n / a = every command of this session": {Tool: "bash"},
+		"y / n / a = every write of this session":   {Tool: "write"},
+		"y / n / a = every edit of this session":    {Tool: "edit"},
+		"y / n":                                     {Tool: "write", Outside: true},
+	} {
+		if got := choices(ask); got != want {
+			t.Errorf("%+v: %q, want %q", ask, got, want)
+		}
+	}
+}
+
 func TestNoKeyOfALineIsAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		chunks  string // parted by |
