@@ -109,6 +109,12 @@ func (nothing) Take() (api.ConversationBack, error) { return api.ConversationBac
 
 func (nothing) Close() error { return nil }
 
+// Gone says that there is nothing to take back any more: the session has gone.
+func Gone(w Way) bool {
+	_, gone := w.(nothing)
+	return gone
+}
+
 // copyThere is a copy that has become a session.
 type copyThere struct{ mark Mark }
 

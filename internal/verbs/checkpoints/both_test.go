@@ -396,3 +396,39 @@ func (w *world) finishes(t *testing.T, r *gittest.Repo, agent, id string, abort 
 		t.Errorf("a restore afterwards: %v", err)
 	}
 }
+
+// TestAHalfWhoseSessionHasGone: the files can still be had as they were before.
+func TestAHalfWhoseSessionHasGone(t *testing.T) {
+	w, r, id := newWorld(t, "turnback")
+	err := w.restore(t.Context(), func(p string) error {
+		if p == beforeTalk {
+			return checkpoint.ErrStopped
+		}
+		return nil
+	})
+	if !errors.Is(err, checkpoint.ErrStopped) {
+		t.Fatalf("restore: %v", err)
+	}
+	if err := w.sessions().Remove(id); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := w.verbs(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(api.Progress) {}
+	_, err = c.finish(false)(t.Context(), api.FinishRestoreParams{}, quiet)
+	if e := api.AsError(err); e.Code != api.CodeContentMissing || e.Hint == nil || e.Hint.Command != "turnback checkpoint restore --abort" {
+		t.Errorf("--continue: %+v", e)
+	}
+	out, err := c.finish(true)(t.Context(), api.FinishRestoreParams{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Read("a"); got != "turn 2\n" {
+		t.Errorf("a holds %q", got)
+	}
+	if !slices.Contains(out.Notes, "the conversation cannot be had any more") {
+		t.Errorf("--abort says %q", out.Notes)
+	}
+}

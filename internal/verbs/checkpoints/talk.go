@@ -133,6 +133,14 @@ func (c *checkpoints) otherHalf(store *checkpoint.Store, abort bool) (*otherHalf
 	} else {
 		h.way, err = c.Back.Forward(record.Mark)
 	}
+	if e := api.AsError(err); err != nil && !abort && e.Code == api.CodeContentMissing {
+		hint := api.Hint{}
+		if e.Hint != nil {
+			hint = *e.Hint
+		}
+		hint.Detail, hint.Command = "the files can be put back as they were before", "turnback checkpoint restore --abort"
+		return nil, e.WithHint(hint)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +185,8 @@ func (h *otherHalf) tell(out *api.RestoreResult) {
 		}
 		out.Notes = append(out.Notes, "the conversation that belongs to it is as it was left: "+why)
 		return
+	case h.abort && back.Gone(h.way):
+		out.Notes = append(out.Notes, "the conversation cannot be had any more")
 	case h.abort:
 		out.Notes = append(out.Notes, "the conversation is as it was before")
 	default:
