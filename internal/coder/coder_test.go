@@ -463,6 +463,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"a web page", gives(page), "does not answer as a model's API: it sent text/html in the place of events", "is OPENAI_BASE_URL right", api.CodeModelFailed},
 		{"no stream", gives(fakemodel.ChatReply{Body: `{"choices":[]}`, Type: "application/json"}), "it sent application/json", "is OPENAI_BASE_URL right", api.CodeModelFailed},
 		{"an error in the stream", gives(fakemodel.ChatReply{Body: `data: {"error":{"message":"the engine fell over"}}` + "\n\n", Type: "text/event-stream"}), "/v1 answered with an error: received error while streaming: ", "", api.CodeModelFailed},
+		{"no JSON in the stream", gives(fakemodel.ChatReply{Body: "data: {no json}\n\n", Type: "text/event-stream"}), "does not answer as a model's API: an event is no JSON: invalid character", "is OPENAI_BASE_URL right", api.CodeModelFailed},
+		{"418 without a word", gives(fakemodel.ChatReply{Status: 418}), "/v1 answered with status 418", "", api.CodeModelFailed},
 		{"an empty answer", gives(fakemodel.ChatReply{}), "openai/test-model gave an empty answer (stop)", "ask again", api.CodeModelFailed},
 		{"an empty answer that was cut", gives(fakemodel.ChatReply{Finish: "length"}), "gave an empty answer (length)", "ask for less", api.CodeModelFailed},
 		{"a filter", gives(fakemodel.ChatReply{Text: "I", Finish: "content_filter"}), "openai/test-model declined to answer (content_filter)", "in other words", api.CodeModelFailed},

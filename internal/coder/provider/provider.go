@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/url"
 	"strings"
@@ -161,7 +162,12 @@ func (p Place) Failed(err error, status int, message string) *Error {
 	e := &Error{Kind: KindOther, Status: status, Err: err}
 	said := p.hide(strings.Join(strings.Fields(message), " "))
 	lower := strings.ToLower(said)
+	broken, isBroken := errors.AsType[*json.SyntaxError](err)
 	switch {
+	case status == 0 && isBroken:
+		stranger := p.Stranger("")
+		stranger.Text, stranger.Err = p.shown()+" does not answer as a model's API: an event is no JSON: "+broken.Error(), err
+		return stranger
 	case status == 0:
 		e.Kind, e.Text = KindRefused, "no answer from "+p.shown()+": "+firstRunes(p.hide(cause(err)), 300)
 		e.Hint = "is it running, and is " + p.URLVar + " right?"
@@ -178,6 +184,9 @@ func (p Place) Failed(err error, status int, message string) *Error {
 		e.Kind, e.Text, e.Hint = KindModel, p.shown()+" knows no model "+p.Model, "name another one by --model"
 	default:
 		e.Text = p.shown() + " answered with an error"
+		if said == "" && status >= 400 {
+			e.Text = fmt.Sprintf("%s answered with status %d", p.shown(), status)
+		}
 	}
 	if said != "" {
 		e.Text += ": " + firstRunes(said, 300)
