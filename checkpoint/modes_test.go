@@ -3,11 +3,14 @@
 package checkpoint_test
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/turnback/turnback/checkpoint"
 )
 
 // wantModes fails unless the files and folders have these permission bits.
@@ -191,5 +194,38 @@ func TestFolderThatIsEmptyInTheMiddleOfARestoreKeepsItsBits(t *testing.T) {
 			}
 			r.backAndForth(forth.Safety.N, before, after)
 		})
+	}
+}
+
+// TestAbortGivesFoldersTheirBitsBack stops a restore that takes a private folder away:
+// made again for its file, it must not be open to others.
+func TestAbortGivesFoldersTheirBitsBack(t *testing.T) {
+	for _, step := range []string{"after d/e/f", "after g"} {
+		for name, stop := range map[string]error{"killed": checkpoint.ErrStopped, "failed": errors.New("no more")} {
+			t.Run(name+" "+step, func(t *testing.T) {
+				r := newRoom(t, map[string]string{"a": "1\n"})
+				r.take("one", func() { r.Write("b", "1\n") })
+				r.WriteAll(map[string]string{"d/e/f": "1\n", "g": "1\n"})
+				r.Chmod("d/e", 0o700)
+				r.Chmod("d", 0o750)
+				before := r.Tree()
+				req := r.request(1)
+				req.Step = func(now string) error {
+					if now == step {
+						return stop
+					}
+					return nil
+				}
+				if _, err := r.store.Restore(t.Context(), req); !errors.Is(err, stop) {
+					t.Fatal(err)
+				}
+				if name == "killed" {
+					if _, err := r.store.Finish(t.Context(), checkpoint.FinishRequest{Abort: true}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.sameTree(before)
+			})
+		}
 	}
 }

@@ -288,7 +288,7 @@ func (s *Store) carryOut(ctx context.Context, res *RestoreResult, l *looked, p *
 	journal := restore.Journal{
 		RunID: runID(safety), Action: j.action, Pane: safety.Pane.ID, Window: safety.Pane.Window, Session: safety.Pane.Session,
 		Turn: safety.Turn, N: j.to.N, Safety: safety.N, Started: s.now().UTC(), Ops: p.Ops, After: note,
-		Folders: p.Folders, Again: j.to.Overwritten != "" || len(p.Overwritten) > 0 || p.Again, Half: j.request.Half.Name(),
+		Folders: p.FolderOps(s.repo.Worktree), Again: j.to.Overwritten != "" || len(p.Overwritten) > 0 || p.Again, Half: j.request.Half.Name(),
 	}
 	if len(p.Ops)+len(p.Folders) > 0 {
 		if err := restore.WriteJournal(s.journalPath(), journal); err != nil {

@@ -94,10 +94,17 @@ func standingPerm(root string, m *snapshot.Modes) func(folder string) uint32 {
 	}
 }
 
+// FolderOps are all changes of folders that p makes: those planned, and those that go
+// with the last file in them, which a way back makes again with the bits that they have.
+func (p *Plan) FolderOps(root string) []restore.Folder {
+	return append(slices.Clone(p.Folders), restore.EmptiedFolders(root, p.Ops, p.Folders, p.permNow)...)
+}
+
 // folders plans the changes of folders: those that the ops have to make, and those
 // that no file tells of. Of those that are there, none gets other bits.
 func (p *Plan) folders(root string, l From, to Target, paths []string, ignored map[string]bool, made []string) {
 	now, then := standingPerm(root, l.Disk.Modes), folderPerm(to.Disk.Modes)
+	p.permNow = now
 	p.Folders = append(restore.MissingFolders(root, p.Ops, then), restore.FilledFolders(root, p.Ops, now)...)
 	if l.Disk.Folders == nil || to.Disk.Folders == nil || to.Own != nil {
 		return

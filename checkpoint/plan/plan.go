@@ -71,9 +71,10 @@ type Planner struct {
 type Plan struct {
 	Ops     []restore.Op
 	Folders []restore.Folder
-	Kept    []string     // would be removed, but the target could not have known them
-	Skipped []string     // submodules and what the target left out
-	Run     *restore.Run // looks at the work tree
+	permNow func(folder string) uint32 // the bits that folders have
+	Kept    []string                   // would be removed, but the target could not have known them
+	Skipped []string                   // submodules and what the target left out
+	Run     *restore.Run               // looks at the work tree
 	// Overwritten are files that git ignores and that are written over, or that stand
 	// in the way; before the ops are carried out, Keep has to store them.
 	Overwritten []string

@@ -90,6 +90,27 @@ func FilledFolders(root string, ops []Op, perm func(folder string) uint32) []Fol
 	return out
 }
 
+// EmptiedFolders names the folders that can go with the last file that ops take out of
+// them, but those among known and those that ops write into. perm gives the bits that
+// each has.
+func EmptiedFolders(root string, ops []Op, known []Folder, perm func(folder string) uint32) []Folder {
+	seen := foldersOfNew(ops)
+	for _, f := range known {
+		seen[f.Path] = true
+	}
+	var out []Folder
+	for _, op := range ops {
+		if !op.New.Absent() || op.Old.Absent() {
+			continue
+		}
+		for dir := path.Dir(op.Path); dir != "." && !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			out = append(out, Folder{Path: dir, Perm: perm(dir)})
+		}
+	}
+	return out
+}
+
 // look tells whether something is at full, and whether something is in it: what is no
 // folder, or cannot be read, counts as if.
 func look(full string) (there, holds bool) {
