@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -82,9 +83,20 @@ func (o Options) caller(r *sdk.CallToolRequest) api.ConversationCaller {
 	case isClaude(r):
 		return api.ConversationCaller{Agent: "claude"}
 	case text("turnback/session") != "":
-		return api.ConversationCaller{Session: text("turnback/session")}
+		return api.ConversationCaller{Session: sessionName(text("turnback/session"))}
 	}
 	return api.ConversationCaller{Launch: o.Launch}
+}
+
+// longestName is how long the name of a session may be, in bytes.
+const longestName = 200
+
+// sessionName lets a name pass that a row of a list can hold.
+func sessionName(name string) string {
+	if len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
+		return ""
+	}
+	return name
 }
 
 // isSubthread says whether Codex's turn metadata names another session than the

@@ -147,6 +147,8 @@ func TestWhoseCallItIs(t *testing.T) {
 		},
 		{"an agent that says nothing, in a launch", "gemini-cli", "l1", nil, api.ConversationCaller{Launch: "l1"}},
 		{"a script", "script", "", sdk.Meta{"turnback/session": "s1"}, api.ConversationCaller{Session: "s1"}},
+		{"a script whose name is too long", "script", "", sdk.Meta{"turnback/session": strings.Repeat("s", 201)}, api.ConversationCaller{}},
+		{"a script whose name no line can hold", "script", "l1", sdk.Meta{"turnback/session": "a\nb"}, api.ConversationCaller{}},
 		{"nobody", "script", "", nil, api.ConversationCaller{}},
 	}
 	for _, test := range tests {
