@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnback/turnback/conversation/session"
 	"github.com/turnback/turnback/internal/api"
 	"github.com/turnback/turnback/internal/coder"
 	"github.com/turnback/turnback/internal/testutil/fakemodel"
@@ -272,5 +273,16 @@ func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
 			t.Errorf("JSON %v: %v", asJSON, err)
 		}
 		equal(t, "what it did", h.read("a.txt"), "one")
+	}
+}
+
+// A person has to know that the model does not read all that was handed in.
+func TestAPromptThatIsCutIsTold(t *testing.T) {
+	h := newHouse(t, says("end"))
+	got := h.works(coder.Flags{Prompt: strings.Repeat("ä", session.MaxText+5)})
+	contains(t, "what is said", got.about, "The prompt is cut: a text of a conversation has at most 500000 characters, and it has 500005.")
+	h = newHouse(t, says("end"))
+	if got := h.works(coder.Flags{Prompt: strings.Repeat("ä", session.MaxText)}); strings.Contains(got.about, "cut") {
+		t.Errorf("one that is not cut: %s", got.about)
 	}
 }

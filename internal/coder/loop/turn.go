@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/turnback/turnback/conversation"
 	"github.com/turnback/turnback/conversation/session"
@@ -27,6 +28,9 @@ func (a *Agent) Turn(ctx context.Context, prompt string) error {
 		return err
 	}
 	a.shortened, a.last = false, ""
+	if n := utf8.RuneCountInString(prompt); n > session.MaxText {
+		a.note("The prompt is cut: a text of a conversation has at most %d characters, and it has %d.", session.MaxText, n)
+	}
 	if note := a.o.Report.Prompt(ctx, entry.ID, prompt); note != "" {
 		if _, err := a.o.Session.Append(session.HostMessage(a.o.Model.ReminderRole(), note)); err != nil {
 			return err
