@@ -72,6 +72,25 @@ func TestB04NothingBelowAnotherRepositoryIsEverWritten(t *testing.T) {
 	inner.Git("status")
 }
 
+// TestB04NoEmptyFolderIsMadeInARepository restores a folder that became a repository
+// since.
+func TestB04NoEmptyFolderIsMadeInARepository(t *testing.T) {
+	r := newRoom(t, map[string]string{"a": "1\n"})
+	r.Mkdir("inner/empty")
+	c := r.take(func() { r.Write("a", "2\n") })
+	r.Remove("inner/empty")
+	inner := gittest.At(t, r.Home, r.Path("inner"))
+	inner.Git("init", "--quiet")
+	inner.Write("f", "1\n")
+	inner.Commit("first")
+	r.Write("a", "3\n")
+	before := inner.Tree()
+	r.back(c.N, func() {
+		r.wantFile("a", "2\n")
+		same(t, "the inner work tree", before, inner.Tree())
+	})
+}
+
 // watch notes what is written, made, moved or removed below dir, until the
 // function is called that gives the names.
 func watch(t *testing.T, dir string) func() []string {

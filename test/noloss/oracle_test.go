@@ -252,8 +252,12 @@ func (w *world) checkSaved(what string, c checkpoint.Checkpoint, m moment) {
 			w.rt.Fatalf("%s: checkpoint %d of %s holds %+v at %q, where %+v was", what, c.N, c.Pane.ID, got, path, e)
 		}
 	}
-	for path := range have {
-		if _, ok := m.seen[path]; !ok && !leftOut(left, path) && !m.aside[path] {
+	for path, e := range have {
+		_, ok := m.seen[path]
+		switch {
+		case !ok && m.aside[path]: // it was put there again
+			m.seen[path] = e
+		case !ok && !leftOut(left, path):
 			w.rt.Fatalf("%s: checkpoint %d of %s holds %q, which was not there\n%s", what, c.N, c.Pane.ID, path, w.scene())
 		}
 	}
