@@ -110,7 +110,9 @@ func (p *Plan) folders(root string, l From, to Target, paths []string, ignored m
 		return
 	}
 	within := func(list []string) []string {
-		return slices.DeleteFunc(slices.Clone(list), func(dir string) bool { return !Wanted(dir, paths) || p.leftThen.At(dir) != "" || p.leftNow.At(dir) != "" })
+		return slices.DeleteFunc(slices.Clone(list), func(dir string) bool {
+			return !Wanted(dir, paths) || p.leftThen.At(dir) != "" || p.leftNow.At(dir) != ""
+		})
 	}
 	have := slices.Compact(slices.Sorted(slices.Values(append(within(l.Disk.Folders), within(made)...))))
 	known := map[restore.Folder]bool{}
