@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +32,8 @@ type Entry struct {
 type IndexEntry struct {
 	Entry
 	Stage        int  // 0, or 1 to 3 while in conflict
-	SkipWorktree bool // and the file is absent: git clears the flag where the file is there
+	SkipWorktree bool // git was told to do without the file, and it is absent
+	Unskipped    bool // git was told so, and it is there: git takes it for any other
 	AssumeSame   bool // git was told not to look at the file
 	IntentToAdd  bool // only from Staged
 }
@@ -38,22 +41,43 @@ type IndexEntry struct {
 // UserIndex is the path of the work tree's own index.
 func (r *Repo) UserIndex() string { return r.GitDir + "/index" }
 
-// IndexEntries reads the index at path (empty: the user's), in its order.
-func (r *Repo) IndexEntries(ctx context.Context, path string) ([]IndexEntry, error) {
-	out, err := r.output(ctx, call{dir: r.Worktree, index: path, apart: true, args: []string{"ls-files", "-s", "-v", "-z"}})
+// IndexEntries reads the index at a path (empty: the user's), in its order.
+func (r *Repo) IndexEntries(ctx context.Context, index string) ([]IndexEntry, error) {
+	// Outside of sparse work trees git tells of the flag whether the file is there or not.
+	out, err := r.output(ctx, call{dir: r.Worktree, index: index, apart: true, settings: []string{"-c", "core.sparseCheckout=false"}, args: []string{"ls-files", "-s", "-v", "-z"}})
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
 	}
 	records := splitNUL(out)
 	entries := make([]IndexEntry, 0, len(records))
+	gone := ""
 	for _, rec := range records {
 		e, err := parseIndexEntry(rec)
 		if err != nil {
 			return nil, fmt.Errorf("read index: %w", err)
 		}
+		if e.SkipWorktree && r.isThere(e.Path, &gone) {
+			e.SkipWorktree, e.Unskipped = false, true
+		}
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// isThere tells whether something stands at path. gone keeps the last folder that was
+// found not to be there.
+func (r *Repo) isThere(file string, gone *string) bool {
+	if *gone != "" && strings.HasPrefix(file, *gone) {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(r.Worktree, file)); err == nil {
+		return true
+	}
+	dir := path.Dir(file)
+	if _, err := os.Lstat(filepath.Join(r.Worktree, dir)); err != nil {
+		*gone = dir + "/"
+	}
+	return false
 }
 
 // parseIndexEntry reads "H 100644 <id> 0\tpath".

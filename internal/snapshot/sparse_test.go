@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/turnback/turnback/internal/testutil/gittest"
 )
 
@@ -35,4 +37,21 @@ func TestB59IgnoreFileThatIsOnlyInTheIndex(t *testing.T) {
 	t.Log("git is to look for the files again: they are gone, with their rules")
 	b.Git("update-index", "--no-skip-worktree", ".gitignore", "d/.gitignore")
 	b.wantPaths(t, b.compare(t.Context(), t), "a", "b.o", "d/x", "d/y")
+}
+
+// A file that stands on disk though git was told to do without it goes: the index is
+// the same as before, and has the file's say again.
+func TestFileThatGitDoesWithoutGoesUnderTheSameIndex(t *testing.T) {
+	b := newBench(t, gittest.NewCommitted(t, map[string]string{"a": "1\n", "b": "1\n", ".gitignore": "/ig\n"}))
+	b.Git("update-index", "--skip-worktree", ".gitignore", "b")
+	b.WriteAll(map[string]string{".gitignore": "\n", "ig": "x\n"})
+	b.settled()
+	b.wantPaths(t, b.compare(t.Context(), t), ".gitignore", "a", "b", "ig")
+	b.Remove(".gitignore")
+	b.Remove("b")
+	res := b.compare(t.Context(), t)
+	b.wantPaths(t, res, ".gitignore", "a", "b")
+	if diff := cmp.Diff([]string{".gitignore", "b"}, res.Without); diff != "" {
+		t.Errorf("not there (- want, + got):\n%s", diff)
+	}
 }

@@ -213,7 +213,8 @@ func (s *Scanner) syncTracked(ctx context.Context, head git.Head) error {
 	s.table.root.setTracked(entries)
 	s.table.noneSkipped = !slices.ContainsFunc(entries, func(e git.IndexEntry) bool { return e.SkipWorktree })
 	s.table.index, s.table.staged = key, staged
-	if young || broken {
+	// A file that git was told to do without, and that is there, can go under the same index.
+	if young || broken || slices.ContainsFunc(entries, func(e git.IndexEntry) bool { return e.Unskipped }) {
 		s.table.index = indexKey{}
 	}
 	return nil
