@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/turnback/turnback/conversation"
 )
@@ -16,6 +17,21 @@ func (w *pluginWorld) startPi() *terminal {
 	term := w.open(w.tools.turnback, "run", "--conversation", "--", filepath.Join(w.run, "pi"), "--provider", "mock", "--model", "mock")
 	term.waitFor(0, "mock")
 	return term
+}
+
+// first types the first prompt. pi takes none before it has started, shows nothing
+// when it has, and does nothing at Enter where nothing is typed.
+func (w *pluginWorld) first(term *terminal, line string) {
+	w.t.Helper()
+	term.submit(line)
+	pressed := time.Now()
+	w.eventually("the first request", func() bool {
+		if len(w.chat.Requests()) == 0 && time.Since(pressed) > time.Second {
+			term.press(keyEnter)
+			pressed = time.Now()
+		}
+		return len(w.chat.Requests()) > 0
+	})
 }
 
 // reaches waits until the newest request has a text.
@@ -33,7 +49,7 @@ func TestPiKeepsWhatIsTypedInASpan(t *testing.T) {
 		chatOpens("find it"), chatCalls("bash", map[string]any{"command": "echo EXPLORED; until [ -e go ]; do sleep 0.1; done"}),
 		chatCloses("REPORT"), chatSays("closed"), chatSays("more"),
 	)
-	term.submit("explore")
+	w.first(term, "explore")
 	w.eventually("the exploration", func() bool { return len(w.chat.Requests()) == 2 })
 	from := term.size()
 	term.submit("TYPED-AHEAD")
@@ -56,7 +72,7 @@ func TestB143PiLosesTheCheckpointInACompaction(t *testing.T) {
 	w.writeHome(".pi/agent/settings.json", `{"compaction":{"keepRecentTokens":1}}`)
 	term := w.startPi()
 	w.chat.Add(chatOpens("find it"), chatSays("one"), chatSays("two"), chatSays("three"), chatSays("four"))
-	term.submit("explore")
+	w.first(term, "explore")
 	term.waitFor(0, "is still open, after 3 reminders")
 
 	w.chat.Add(chatSays("A SUMMARY"))

@@ -30,14 +30,14 @@ func (w *pluginWorld) saved(want ...string) {
 func TestPiTurnsAreSaved(t *testing.T) {
 	t.Parallel()
 	w := newPiWorld(t)
-	w.chat.Add(chatCalls("bash", map[string]any{"command": "until [ -e go ]; do sleep 0.05; done"}), piWrites("a.txt", "two\n"), chatSays("It is done."))
+	w.chat.Add(chatCalls("bash", map[string]any{"command": "until [ -e ~/go ]; do sleep 0.05; done"}), piWrites("a.txt", "two\n"), chatSays("It is done."))
 	ended := make(chan string)
 	go func() {
 		stdout, _, _ := w.command(w.tools.turnback, "run", "--conversation", "--", w.run+"/pi", "-p", "--provider", "mock", "--model", "mock", "Change a.txt\nas I said")
 		ended <- stdout
 	}()
 	w.waitState("working")
-	w.repo.Write("go", "")
+	w.writeHome("go", "")
 	if out := <-ended; !strings.Contains(out, "It is done.") {
 		t.Errorf("pi answered %q", out)
 	}
