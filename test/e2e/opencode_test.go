@@ -278,10 +278,10 @@ func TestOpenCodeTurnsAreSaved(t *testing.T) {
 	t.Parallel()
 	w := newOpenCodeWorld(t)
 	s := w.serveOpenCode()
-	w.chat.Add(chatCalls("bash", openCodeShell("until [ -e go ]; do sleep 0.1; done")), openCodeWrites(w, "a.txt", "two\n"), chatSays("It is done."))
+	w.chat.Add(chatCalls("bash", openCodeShell("until [ -e .git/go ]; do sleep 0.1; done")), openCodeWrites(w, "a.txt", "two\n"), chatSays("It is done."))
 	s.prompt("Change a.txt\nas I said")
 	w.waitState("working")
-	w.repo.Write("go", "")
+	w.repo.Write(".git/go", "") // no edit before the turn
 	w.waitState("done")
 	w.saved(`1 turn 1 turn done base:HEAD "Change a.txt"`)
 
