@@ -171,27 +171,9 @@ func (t *talk) addResults(content json.RawMessage) {
 		if b.Failed {
 			continue
 		}
-		texts := resultTexts(b.Content)
+		texts := history.Texts(b.Content)
 		t.success[b.ID] = history.Result(conversation.ToolCheckpoint, texts) || history.Result(conversation.ToolRewind, texts)
 	}
-}
-
-func resultTexts(content json.RawMessage) []string {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return []string{text}
-	}
-	var blocks []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(content, &blocks) != nil {
-		return nil
-	}
-	var texts []string
-	for _, b := range blocks {
-		texts = append(texts, b.Text)
-	}
-	return texts
 }
 
 // chain is the branch that the last entry is on, as places, oldest first.

@@ -193,23 +193,7 @@ func (t *talk) answer(id string, output json.RawMessage) {
 
 // texts are those that a tool gave, without the line of time that Codex puts before
 // them.
-func texts(output json.RawMessage) []string {
-	var one string
-	if json.Unmarshal(output, &one) == nil {
-		return withoutTime([]string{one})
-	}
-	var blocks []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(output, &blocks) != nil {
-		return nil
-	}
-	var all []string
-	for _, b := range blocks {
-		all = append(all, b.Text)
-	}
-	return withoutTime(all)
-}
+func texts(output json.RawMessage) []string { return withoutTime(history.Texts(output)) }
 
 func withoutTime(texts []string) []string {
 	if len(texts) == 0 || !strings.HasPrefix(texts[0], "Wall time: ") {

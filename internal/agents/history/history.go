@@ -110,3 +110,23 @@ func Result(tool conversation.Tool, texts []string) bool {
 	}
 	return true
 }
+
+// Texts are those of what a tool gave, as agents write it down: one text, or blocks
+// that have some.
+func Texts(content json.RawMessage) []string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return []string{text}
+	}
+	var blocks []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil
+	}
+	var texts []string
+	for _, b := range blocks {
+		texts = append(texts, b.Text)
+	}
+	return texts
+}
